@@ -1,0 +1,28 @@
+package deps
+
+import (
+	_ "github.com/apache/arrow-go/v18/arrow/array"
+	_ "github.com/apache/arrow-go/v18/arrow/extensions"
+	_ "github.com/apache/arrow-go/v18/arrow/ipc"
+	_ "github.com/go-faster/jx"
+	_ "github.com/google/go-cmp/cmp"
+	_ "github.com/microsoft/go-mssqldb"
+	_ "github.com/microsoft/go-mssqldb/azuread"
+	_ "github.com/microsoft/go-mssqldb/msdsn"
+	_ "github.com/redpanda-data/benthos/v4/public/service"
+	_ "github.com/redpanda-data/benthos/v4/public/schema"
+	_ "github.com/redpanda-data/benthos/v4/public/components/io"
+	_ "github.com/redpanda-data/benthos/v4/public/components/pure"
+	_ "github.com/redpanda-data/benthos/v4/public/components/pure/extended"
+	_ "github.com/prometheus/client_golang/prometheus"
+	_ "github.com/prometheus/client_golang/prometheus/promhttp"
+	_ "github.com/sqlc-dev/teesql/ast"
+	_ "github.com/sqlc-dev/teesql/parser"
+	_ "github.com/tidwall/btree"
+	_ "go.uber.org/goleak"
+	_ "golang.org/x/sync/errgroup"
+	_ "golang.org/x/text/collate"
+	_ "golang.org/x/text/encoding/charmap"
+	_ "golang.org/x/text/encoding/japanese"
+	_ "pgregory.net/rapid"
+)
