@@ -1,0 +1,94 @@
+package capture
+
+// lane is a sequence of batches whose order is kept: one table's under ordering table, everything under ordering global.
+//
+// Batches stay in the lane until they and all before them are acknowledged. A refusal turns the lane back: nothing more is
+// given out until everything that is out is resolved, then the refused batch and all after it are given out again in
+// order, as after a restart. Benthos' own redelivery puts a refused batch behind later ones, so it is not used.
+//
+// A lane has no lock of its own; the Flow's is held around every call.
+type lane struct {
+	maxOut int // most batches out at a time; 0 is no bound
+	queue  []*Batch
+	next   int // queue[next:] is not given out
+	out    int // given out and not resolved
+	back   int // index of the first refused batch, -1 when none is
+	stop   bool
+}
+
+func newLane(maxOut int) *lane { return &lane{maxOut: maxOut, back: -1} }
+
+// push appends a batch that was read.
+func (l *lane) push(b *Batch) {
+	b.lane = l
+	l.queue = append(l.queue, b)
+}
+
+// take returns the next batch to give out, or nil when there is none or the lane has to wait for what is out.
+func (l *lane) take() *Batch {
+	if l.stop || l.maxOut > 0 && l.out >= l.maxOut {
+		return nil
+	}
+	if l.back >= 0 {
+		if l.out > 0 {
+			return nil
+		}
+		for _, b := range l.queue[l.back:l.next] {
+			b.acked = false
+		}
+		l.next, l.back = l.back, -1
+	}
+	if l.next == len(l.queue) {
+		return nil
+	}
+	b := l.queue[l.next]
+	l.next++
+	l.out++
+	b.Attempt++
+	return b
+}
+
+// refuse resolves a batch that is out as not delivered.
+func (l *lane) refuse(b *Batch) {
+	l.out--
+	for i, q := range l.queue[:l.next] {
+		if q == b {
+			if l.back < 0 || i < l.back {
+				l.back = i
+			}
+			return
+		}
+	}
+}
+
+// deliver resolves a batch that is out as delivered, and returns the batches that leave the lane with it.
+func (l *lane) deliver(b *Batch) []*Batch {
+	l.out--
+	b.acked = true
+	n := 0
+	for n < l.next && l.queue[n].acked && (l.back < 0 || n < l.back) {
+		n++
+	}
+	if n == 0 {
+		return nil
+	}
+	done := append([]*Batch(nil), l.queue[:n]...)
+	clear(l.queue[:n])
+	l.queue = l.queue[n:]
+	l.next -= n
+	if l.back >= 0 {
+		l.back -= n
+	}
+	return done
+}
+
+// empty says that everything that was pushed is acknowledged.
+func (l *lane) empty() bool { return len(l.queue) == 0 }
+
+// drop empties a lane whose table is gone or parked, and returns what was in it. Batches that are out are resolved into
+// nothing later.
+func (l *lane) drop() []*Batch {
+	all := l.queue
+	l.queue, l.next, l.out, l.back = nil, 0, 0, -1
+	return all
+}
