@@ -1,0 +1,279 @@
+package session
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	mssql "github.com/microsoft/go-mssqldb"
+)
+
+// drainBound is how long a cancelled request may take to be confirmed before
+// its connection is closed.
+const drainBound = 2 * time.Second
+
+// ErrNoRows is returned by QueryRow when the query gave no row.
+var ErrNoRows = errors.New("query returned no row")
+
+// Conn is one connection. It is used by one goroutine at a time; only Close may
+// be called beside it.
+type Conn struct {
+	driver  *mssql.Conn
+	dialer  *watchedDialer
+	secrets []string
+
+	mu     sync.Mutex
+	broken bool
+	closed bool
+}
+
+// Open connects, logs in and sets the session up. ctx bounds all of it, the
+// dial, the TLS handshake and the login included, and nothing afterwards.
+func Open(ctx context.Context, cfg Config) (*Conn, error) {
+	p, err := cfg.plan()
+	if err != nil {
+		return nil, err
+	}
+	connector, err := p.connector(cfg)
+	if err != nil {
+		return nil, err
+	}
+	timeout := cfg.ConnectTimeout
+	if timeout <= 0 {
+		timeout = defaultConnectTimeout
+		if p.parsed.ConnTimeout > 0 {
+			timeout = p.parsed.ConnTimeout
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+
+	dialer := newDialer(cfg.Dial, p.parsed.KeepAlive)
+	connector.Dialer = dialer
+	if cfg.Dial != nil {
+		connector.Dialer = hostDialer{dialer}
+	}
+	connector.SessionInitSQL = initSQL(cfg)
+	stop := context.AfterFunc(ctx, dialer.closeAll)
+	raw, err := connector.Connect(ctx)
+	// When the bound has passed, the socket is already closed, whatever the
+	// driver says.
+	if !stop() || err != nil {
+		if raw != nil {
+			_ = raw.Close() // the reason is told below
+		}
+		dialer.closeAll()
+		if ctxErr := context.Cause(ctx); ctxErr != nil {
+			if err == nil {
+				err = ctxErr
+			} else if !errors.Is(err, ctxErr) {
+				err = fmt.Errorf("%w (%w)", ctxErr, err)
+			}
+		}
+		return nil, fmt.Errorf("connecting to %s: %w", serverName(p), redactError(err, p.secrets))
+	}
+	conn, ok := raw.(*mssql.Conn)
+	if !ok {
+		_ = raw.Close()
+		return nil, fmt.Errorf("connecting to %s: the driver returned a %T", serverName(p), raw)
+	}
+	return &Conn{driver: conn, dialer: dialer, secrets: p.secrets}, nil
+}
+
+func serverName(p *plan) string {
+	name := p.parsed.Host
+	if p.parsed.Instance != "" {
+		name += `\` + p.parsed.Instance
+	}
+	if p.parsed.Port != 0 {
+		name += "," + strconv.FormatUint(p.parsed.Port, 10)
+	}
+	return name
+}
+
+// initSQL is sent inside the login, after the reset that the driver makes.
+func initSQL(cfg Config) string {
+	timeout := cfg.LockTimeout
+	if timeout <= 0 {
+		timeout = defaultLockTimeout
+	}
+	var b strings.Builder
+	b.WriteString(sqlInit)
+	b.WriteString(strconv.FormatInt(timeout.Milliseconds(), 10))
+	b.WriteString(";")
+	for _, s := range cfg.Init {
+		b.WriteString("\n")
+		b.WriteString(s)
+		if !strings.HasSuffix(strings.TrimSpace(s), ";") {
+			b.WriteString(";")
+		}
+	}
+	return b.String()
+}
+
+// Query runs text through sp_executesql. declaration is its second argument
+// ("@from binary(10), @n int") and args are the values in that order; both may
+// be empty. The rows must be closed, or read to their end, before the next
+// request. When ctx ends, the request is cancelled at the server and its reply
+// is drained; if that takes longer than two seconds the connection is closed.
+func (c *Conn) Query(ctx context.Context, text, declaration string, args ...driver.Value) (driver.RowsNextResultSet, error) {
+	named, err := arguments(text, declaration, args)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.usable(ctx); err != nil {
+		return nil, err
+	}
+	release := c.watch(ctx)
+	stmt, err := c.driver.Prepare("sp_executesql")
+	if err != nil {
+		release()
+		return nil, c.fail(ctx, err)
+	}
+	q, ok := stmt.(driver.StmtQueryContext)
+	if !ok {
+		release()
+		return nil, fmt.Errorf("querying: the driver's statement is a %T", stmt)
+	}
+	rows, err := q.QueryContext(ctx, named)
+	if err != nil {
+		release()
+		return nil, c.fail(ctx, err)
+	}
+	next, ok := rows.(driver.RowsNextResultSet)
+	if !ok {
+		release()
+		_ = rows.Close() // the connection is given up below anyway
+		c.markBroken()
+		return nil, fmt.Errorf("querying: the driver's rows are a %T", rows)
+	}
+	return &rowSet{conn: c, ctx: ctx, rows: next, release: release}, nil
+}
+
+// QueryRow runs a query and returns its first row, or ErrNoRows.
+func (c *Conn) QueryRow(ctx context.Context, text, declaration string, args ...driver.Value) (row []driver.Value, err error) {
+	rows, err := c.Query(ctx, text, declaration, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if closeErr := rows.Close(); err == nil && closeErr != nil {
+			row, err = nil, closeErr
+		}
+	}()
+	row = make([]driver.Value, len(rows.Columns()))
+	if err := rows.Next(row); err != nil {
+		if errors.Is(err, io.EOF) {
+			return nil, ErrNoRows
+		}
+		return nil, err
+	}
+	return row, nil
+}
+
+// Exec runs text and returns the number of rows that it affected.
+func (c *Conn) Exec(ctx context.Context, text, declaration string, args ...driver.Value) (int64, error) {
+	named, err := arguments(text, declaration, args)
+	if err != nil {
+		return 0, err
+	}
+	if err := c.usable(ctx); err != nil {
+		return 0, err
+	}
+	release := c.watch(ctx)
+	defer release()
+	stmt, err := c.driver.Prepare("sp_executesql")
+	if err != nil {
+		return 0, c.fail(ctx, err)
+	}
+	e, ok := stmt.(driver.StmtExecContext)
+	if !ok {
+		return 0, fmt.Errorf("executing: the driver's statement is a %T", stmt)
+	}
+	result, err := e.ExecContext(ctx, named)
+	if err != nil {
+		return 0, c.fail(ctx, err)
+	}
+	return result.RowsAffected()
+}
+
+// Broken tells whether the connection cannot be used any more.
+func (c *Conn) Broken() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.broken || c.closed
+}
+
+// Close ends the connection. It may be called more than once, and while a
+// request is running, which then fails.
+func (c *Conn) Close() error {
+	c.mu.Lock()
+	closed := c.closed
+	c.closed = true
+	c.mu.Unlock()
+	if closed {
+		return nil
+	}
+	// The sockets are closed under the driver: its own Close would write a TLS
+	// alert to a peer that may not be reading.
+	c.dialer.closeAll()
+	return nil
+}
+
+// watch closes the socket when ctx has ended and the driver has not come back
+// within the drain bound. The driver itself sends the attention.
+func (c *Conn) watch(ctx context.Context) (release func()) {
+	done := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		timer := time.NewTimer(drainBound)
+		defer timer.Stop()
+		select {
+		case <-done:
+		case <-timer.C:
+			c.markBroken()
+			c.dialer.closeAll()
+		}
+	})
+	return sync.OnceFunc(func() {
+		stop()
+		close(done)
+	})
+}
+
+func (c *Conn) usable(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if c.Broken() || !c.driver.IsValid() {
+		return ErrClosed
+	}
+	return nil
+}
+
+func (c *Conn) markBroken() {
+	c.mu.Lock()
+	c.broken = true
+	c.mu.Unlock()
+}
+
+// fail records what an error means for the connection and cleans its text. A
+// cancelled request is reported as such, however it ended.
+func (c *Conn) fail(ctx context.Context, err error) error {
+	if err == nil || errors.Is(err, io.EOF) && ctx.Err() == nil && c.driver.IsValid() {
+		return err
+	}
+	if !reusable(err) && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) || !c.driver.IsValid() {
+		c.markBroken()
+		c.dialer.closeAll()
+	}
+	if ctxErr := ctx.Err(); ctxErr != nil && !errors.Is(err, ctxErr) {
+		err = fmt.Errorf("%w (%w)", ctxErr, err)
+	}
+	return redactError(err, c.secrets)
+}
