@@ -1,0 +1,171 @@
+package sqltype
+
+import (
+	"encoding/base64"
+	"math"
+	"math/bits"
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/apache/arrow-go/v18/arrow/decimal128"
+)
+
+// AppendDate appends days since 1970-01-01 as 2006-01-02.
+func AppendDate(dst []byte, days int32) []byte { return appendDay(dst, int64(days)+daysTo1970) }
+
+// AppendTime appends nanoseconds since midnight as 15:04:05 with so many digits after the point.
+func AppendTime(dst []byte, nanos int64, digits int) []byte {
+	return appendClock(dst, nanos/100, digits)
+}
+
+// AppendDateTime2 appends 100 ns ticks since 0001-01-01 as 2006-01-02T15:04:05 with so many digits after the point.
+func AppendDateTime2(dst []byte, ticks int64, digits int) []byte {
+	day := floorDiv(ticks, secondsPerDay*ticksPerSecond)
+	dst = append(appendDay(dst, day), 'T')
+	return appendClock(dst, ticks-day*secondsPerDay*ticksPerSecond, digits)
+}
+
+// AppendDateTime appends 1/300 s ticks since 1900-01-01 as 2006-01-02T15:04:05.000, rounded to milliseconds as the server shows it.
+func AppendDateTime(dst []byte, ticks int64) []byte {
+	return AppendDateTime2(dst, DateTimeToTicks(ticks), 3)
+}
+
+// DateTimeToTicks gives the 100 ns ticks of the millisecond that the server shows for a datetime.
+func DateTimeToTicks(ticks int64) int64 {
+	s := floorDiv(ticks, datetimePerSecond)
+	ms := ((ticks-s*datetimePerSecond)*10 + 1) / 3
+	return (s+(daysTo1970-days1900To1970)*secondsPerDay)*ticksPerSecond + ms*10_000
+}
+
+// AppendDateTimeOffset appends an instant in UTC with its offset in RFC 3339.
+func AppendDateTimeOffset(dst []byte, ticks int64, offsetMinutes int16, digits int) []byte {
+	dst = AppendDateTime2(dst, ticks+int64(offsetMinutes)*60*ticksPerSecond, digits)
+	sign, m := byte('+'), int(offsetMinutes)
+	if m < 0 {
+		sign, m = '-', -m
+	}
+	dst = append(dst, sign)
+	dst = append2(dst, m/60)
+	return append2(append(dst, ':'), m%60)
+}
+
+func appendDay(dst []byte, days int64) []byte {
+	y, m, d := civil(days)
+	if y < 0 { // outside of every SQL Server type; an offset can show the last hours of the year 0
+		dst, y = append(dst, '-'), -y
+	}
+	dst = append2(append2(dst, y/100), y%100)
+	dst = append2(append(dst, '-'), m)
+	return append2(append(dst, '-'), d)
+}
+
+func appendClock(dst []byte, ticks int64, digits int) []byte {
+	s := int(ticks / ticksPerSecond)
+	dst = append2(dst, s/3600)
+	dst = append2(append(dst, ':'), s/60%60)
+	dst = append2(append(dst, ':'), s%60)
+	if digits <= 0 {
+		return dst
+	}
+	var f [8]byte
+	f[0] = '.'
+	for i, v := 7, ticks%ticksPerSecond; i > 0; i, v = i-1, v/10 {
+		f[i] = byte('0' + v%10)
+	}
+	return append(dst, f[:min(digits, 7)+1]...)
+}
+
+func append2(dst []byte, v int) []byte { return append(dst, byte('0'+v/10%10), byte('0'+v%10)) }
+
+// AppendDecimal appends a decimal with all digits of its scale.
+func AppendDecimal(dst []byte, v decimal128.Num, scale int) []byte {
+	hi, lo := uint64(v.HighBits()), v.LowBits()
+	if v.Sign() < 0 {
+		dst = append(dst, '-')
+		var carry uint64
+		lo, carry = bits.Sub64(0, lo, 0)
+		hi, _ = bits.Sub64(0, hi, carry)
+	}
+	var buf [48]byte
+	n := len(buf)
+	for digits := 0; hi != 0 || lo != 0 || digits <= scale; digits++ {
+		if digits == scale && scale > 0 {
+			n--
+			buf[n] = '.'
+		}
+		var r uint64
+		hi, r = hi/10, hi%10
+		lo, r = bits.Div64(r, lo, 10)
+		n--
+		buf[n] = byte('0' + r)
+	}
+	return append(dst, buf[n:]...)
+}
+
+// AppendUUID appends 16 bytes in the order of the text form as upper-case text.
+func AppendUUID(dst, v []byte) []byte {
+	const digits = "0123456789ABCDEF"
+	for i, b := range v {
+		if i == 4 || i == 6 || i == 8 || i == 10 {
+			dst = append(dst, '-')
+		}
+		dst = append(dst, digits[b>>4], digits[b&15])
+	}
+	return dst
+}
+
+// AppendBase64 appends bytes in standard base64 with padding.
+func AppendBase64(dst, v []byte) []byte { return base64.StdEncoding.AppendEncode(dst, v) }
+
+// AppendFloat appends the shortest JSON number that reads back as the same float of so many bits. It reports false, with dst as it
+// was, for NaN and the infinities, which neither SQL Server nor JSON has.
+func AppendFloat(dst []byte, v float64, bitSize int) ([]byte, bool) {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return dst, false
+	}
+	format := byte('f')
+	if abs := math.Abs(v); abs != 0 && (abs < 1e-6 || abs >= 1e21) {
+		format = 'e'
+	}
+	return strconv.AppendFloat(dst, v, format, -1, bitSize), true
+}
+
+// AppendString appends a JSON string. Only what JSON demands is escaped: quotes, backslashes and control characters. It reports
+// false, with dst as it was, when s is not valid UTF-8.
+func AppendString(dst []byte, s string) ([]byte, bool) {
+	const hex = "0123456789abcdef"
+	whole := len(dst)
+	dst = append(dst, '"')
+	start := 0
+	for i := 0; i < len(s); {
+		b := s[i]
+		if b >= utf8.RuneSelf {
+			r, size := utf8.DecodeRuneInString(s[i:])
+			if r == utf8.RuneError && size == 1 {
+				return dst[:whole], false
+			}
+			i += size
+			continue
+		}
+		if b >= ' ' && b != '"' && b != '\\' {
+			i++
+			continue
+		}
+		dst = append(dst, s[start:i]...)
+		switch b {
+		case '"', '\\':
+			dst = append(dst, '\\', b)
+		case '\n':
+			dst = append(dst, '\\', 'n')
+		case '\r':
+			dst = append(dst, '\\', 'r')
+		case '\t':
+			dst = append(dst, '\\', 't')
+		default:
+			dst = append(dst, '\\', 'u', '0', '0', hex[b>>4], hex[b&15])
+		}
+		i++
+		start = i
+	}
+	return append(append(dst, s[start:]...), '"'), true
+}
