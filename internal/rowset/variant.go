@@ -4,7 +4,6 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
-	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -62,7 +61,7 @@ func appendVariantValue(dst []byte, t sqltype.Type, x driver.Value) ([]byte, err
 	case sqltype.Real, sqltype.Float:
 		if f, ok := x.(float64); ok {
 			size := 64
-			if k == sqltype.Real && float64(float32(f)) == f || math.IsNaN(f) {
+			if k == sqltype.Real {
 				size = 32
 			}
 			if dst, ok = sqltype.AppendFloat(dst, f, size); !ok {
