@@ -1,0 +1,51 @@
+package catalog
+
+import (
+	"context"
+	"database/sql/driver"
+	"fmt"
+)
+
+// Rights are what the login may do in the database.
+type Rights struct {
+	// Denied names the tables of the schema cdc that the login may not read.
+	Denied []string
+	// Unmask tells whether masked columns are read in clear.
+	Unmask bool
+	// ViewState tells whether the dynamic management views may be read.
+	ViewState bool
+	Login     string
+	User      string
+}
+
+// LoadRights asks the server what the login may do. It reads no user data.
+func LoadRights(ctx context.Context, q Querier) (*Rights, error) {
+	var r *Rights
+	err := query(ctx, q, sqlMetadataRights, "", nil, func(c *cells) {
+		r = &Rights{}
+		for _, table := range []string{"cdc.lsn_time_mapping", "cdc.change_tables", "cdc.captured_columns", "cdc.index_columns", "cdc.ddl_history"} {
+			if !c.bool() {
+				r.Denied = append(r.Denied, table)
+			}
+		}
+		r.Unmask, r.ViewState = c.bool(), c.bool()
+		r.Login, r.User = c.text(), c.text()
+	})
+	if err == nil && r == nil {
+		err = fmt.Errorf("the server gave no answer")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading the rights of the login: %w", err)
+	}
+	return r, nil
+}
+
+// MayRead tells whether the login may SELECT from a table.
+func MayRead(ctx context.Context, q Querier, table Name) (bool, error) {
+	ok := false
+	err := query(ctx, q, sqlTableRight, declName, []driver.Value{table.Quoted()}, func(c *cells) { ok = c.bool() })
+	if err != nil {
+		return false, fmt.Errorf("reading the rights on %s: %w", table, err)
+	}
+	return ok, nil
+}
