@@ -7,12 +7,12 @@ import "sync"
 type Tracker struct {
 	limit int
 
-	mu        sync.Mutex
-	first     uint64 // ticket of entries[0]
-	entries   []tracked
-	weight    int // of the entries that are not acknowledged
-	newest    Position
-	reached   bool
+	mu      sync.Mutex
+	first   uint64 // ticket of entries[0]
+	entries []tracked
+	weight  int // of the entries that are not acknowledged
+	newest  Position
+	reached bool
 }
 
 type tracked struct {
