@@ -1,0 +1,98 @@
+package checkpoint
+
+import (
+	"fmt"
+	"strings"
+)
+
+// The T-SQL of the SQL store. {table} is the quoted name of the table. The row of a key whose source_table is empty is its lease;
+// the other rows are positions. Names compare by code point, whatever the database's collation, so dbo.T is not dbo.t.
+const (
+	sqlTableExists = `SELECT OBJECT_ID(@name, N'U')`
+
+	sqlCreateTable = `CREATE TABLE {table} (` +
+		`pipeline nvarchar(128) COLLATE Latin1_General_BIN2 NOT NULL, ` +
+		`source_table nvarchar(520) COLLATE Latin1_General_BIN2 NOT NULL, ` +
+		`position nvarchar(2000) NULL, ` +
+		`saved_at datetime2(3) NULL, ` +
+		`owner nvarchar(200) NULL, ` +
+		`epoch bigint NULL, ` +
+		`expires_at datetime2(3) NULL, ` +
+		`PRIMARY KEY NONCLUSTERED (pipeline, source_table))`
+
+	sqlMakeLease = `SET NOCOUNT ON;
+INSERT INTO {table} (pipeline, source_table, owner, epoch, expires_at)
+SELECT @pipeline, N'', N'', 0, SYSUTCDATETIME()
+WHERE NOT EXISTS (SELECT 1 FROM {table} WHERE pipeline = @pipeline AND source_table = N'');`
+
+	sqlAcquire = `UPDATE {table}
+SET owner = @owner, epoch = epoch + 1, expires_at = DATEADD(millisecond, @lease, SYSUTCDATETIME())
+OUTPUT inserted.epoch
+WHERE pipeline = @pipeline AND source_table = N'' AND (owner = @owner OR expires_at <= SYSUTCDATETIME());`
+
+	sqlHolder = `SELECT owner, DATEDIFF(millisecond, SYSUTCDATETIME(), expires_at)
+FROM {table}
+WHERE pipeline = @pipeline AND source_table = N'';`
+
+	sqlRenew = `UPDATE {table}
+SET expires_at = DATEADD(millisecond, @lease, SYSUTCDATETIME())
+OUTPUT inserted.epoch
+WHERE pipeline = @pipeline AND source_table = N'' AND owner = @owner AND epoch = @epoch;`
+
+	sqlRelease = `SET NOCOUNT ON;
+UPDATE {table}
+SET owner = N'', expires_at = SYSUTCDATETIME()
+WHERE pipeline = @pipeline AND source_table = N'' AND owner = @owner AND epoch = @epoch;`
+
+	sqlLoad = `SELECT source_table, position
+FROM {table}
+WHERE pipeline = @pipeline AND source_table <> N'';`
+
+	// A save renews the lease first: that row is then locked, so no other process can take it before the positions are committed.
+	sqlSaveBegin = `SET NOCOUNT ON;
+SET XACT_ABORT ON;
+BEGIN TRANSACTION;
+UPDATE {table}
+SET expires_at = DATEADD(millisecond, @lease, SYSUTCDATETIME())
+WHERE pipeline = @pipeline AND source_table = N'' AND owner = @owner AND epoch = @epoch;
+IF @@ROWCOUNT = 1
+BEGIN
+`
+	sqlSaveOne = `UPDATE {table} SET position = @p%[1]d, saved_at = SYSUTCDATETIME() WHERE pipeline = @pipeline AND source_table = @t%[1]d;
+IF @@ROWCOUNT = 0
+INSERT INTO {table} (pipeline, source_table, position, saved_at) VALUES (@pipeline, @t%[1]d, @p%[1]d, SYSUTCDATETIME());
+`
+	sqlSaveEnd = `COMMIT TRANSACTION;
+SELECT 1;
+END
+ELSE
+BEGIN
+ROLLBACK TRANSACTION;
+SELECT 0;
+END`
+)
+
+// Declarations of parameters.
+const (
+	declName     = `@name nvarchar(1000)`
+	declPipeline = `@pipeline nvarchar(128)`
+	declAcquire  = declPipeline + `, @owner nvarchar(200), @lease int`
+	declRelease  = declPipeline + `, @owner nvarchar(200), @epoch bigint`
+	declRenew    = declRelease + `, @lease int`
+)
+
+// mostPositions is the number of positions of one statement: it bounds the text and the number of parameters (2,100 at most).
+const mostPositions = 256
+
+// saveText gives the statement that saves n positions, and its declaration.
+func saveText(n int) (text, declaration string) {
+	var t, d strings.Builder
+	t.WriteString(sqlSaveBegin)
+	d.WriteString(declRenew)
+	for i := 1; i <= n; i++ {
+		fmt.Fprintf(&t, sqlSaveOne, i)
+		fmt.Fprintf(&d, ", @t%[1]d nvarchar(520), @p%[1]d nvarchar(2000)", i)
+	}
+	t.WriteString(sqlSaveEnd)
+	return t.String(), d.String()
+}
