@@ -22,7 +22,10 @@ func (s *SQLStore) acquire(ctx context.Context) (owner string, remaining time.Du
 		if !ok {
 			return "", 0, fmt.Errorf("the epoch is a %T", rows[0][0])
 		}
-		s.held, s.epoch, s.lost = true, epoch, make(chan struct{})
+		s.held, s.epoch = true, epoch
+		s.mu.Lock()
+		s.lost = make(chan struct{})
+		s.mu.Unlock()
 		return "", 0, nil
 	}
 	rows, err = s.query(ctx, sqlHolder, declPipeline, s.cfg.Key)
@@ -41,15 +44,17 @@ func (s *SQLStore) acquire(ctx context.Context) (owner string, remaining time.Du
 func (s *SQLStore) lose() {
 	if s.held {
 		s.held = false
+		s.mu.Lock()
 		close(s.lost)
+		s.mu.Unlock()
 	}
 }
 
 // Lost gives a channel that is closed when the lease that Load took is lost: another process may be giving out the same changes,
 // so this one should stop. It belongs to the last Load.
 func (s *SQLStore) Lost() <-chan struct{} {
-	<-s.turn
-	defer s.give()
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	return s.lost
 }
 
@@ -57,19 +62,21 @@ func (s *SQLStore) Lost() <-chan struct{} {
 func (s *SQLStore) startRenewing() {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
+	s.mu.Lock()
 	s.stop, s.stopped = cancel, done
+	s.mu.Unlock()
 	go func() {
 		defer close(done)
 		s.renewUntil(ctx)
 	}()
 }
 
-// stopRenewing is called without the session in hand.
+// stopRenewing ends the goroutine, which gives up what it has asked the server, and waits for it.
 func (s *SQLStore) stopRenewing() {
-	<-s.turn
+	s.mu.Lock()
 	stop, stopped := s.stop, s.stopped
 	s.stop, s.stopped = nil, nil
-	s.give()
+	s.mu.Unlock()
 	if stop != nil {
 		stop()
 		<-stopped

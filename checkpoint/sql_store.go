@@ -12,6 +12,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 	"unicode/utf16"
 )
@@ -56,11 +57,13 @@ type SQLStore struct {
 	found   bool // the table exists
 	held    bool
 	epoch   int64
+	closed  bool
+	closing chan struct{} // closed with the store
+
+	mu      sync.Mutex    // of the fields below; never held while anything is waited for
 	lost    chan struct{} // of the lease last taken, closed when it is lost
 	stop    context.CancelFunc
 	stopped chan struct{} // closed when the goroutine that renews has ended
-	closed  bool
-	closing chan struct{}
 }
 
 var _ Store = (*SQLStore)(nil)
@@ -315,26 +318,39 @@ func (s *SQLStore) saveChunk(ctx context.Context, tables []string, changed map[s
 	return ok && answer == 1, nil
 }
 
-// Close ends the lease, so that a standby need not wait for its expiry, and closes the session. It waits for what is running.
+// Close ends the lease, so that a standby need not wait for its expiry, and closes the session. It waits, within ctx, for what is
+// running. With a ctx that has ended the lease is left to expire.
 func (s *SQLStore) Close(ctx context.Context) error {
 	s.stopRenewing()
-	if err := s.take(ctx); err != nil {
-		if errors.Is(err, ErrClosed) {
-			return nil
+	select {
+	case <-s.turn:
+	default:
+		select {
+		case <-s.turn:
+		case <-ctx.Done():
+			return fmt.Errorf("closing the store of %s in %s: %w", s.cfg.Key, s.cfg.Table, ctx.Err())
 		}
-		return err
 	}
-	defer s.give()
+	err := s.closeInTurn(ctx)
+	s.give()
+	s.stopRenewing() // of a Load that was faster
+	return err
+}
+
+func (s *SQLStore) closeInTurn(ctx context.Context) error {
+	if s.closed {
+		return nil
+	}
 	s.closed = true
 	close(s.closing)
 	var err error
-	if s.held && s.session != nil {
-		s.held = false
+	if s.held && s.session != nil && ctx.Err() == nil {
 		ctx, cancel := context.WithTimeout(ctx, releaseBound)
 		defer cancel()
 		if _, err = s.query(ctx, sqlRelease, declRelease, s.cfg.Key, s.cfg.Owner, s.epoch); err != nil {
 			err = fmt.Errorf("releasing the lease of %s in %s: %w", s.cfg.Key, s.cfg.Table, err)
 		}
 	}
+	s.held = false
 	return errors.Join(err, s.closeSession())
 }
