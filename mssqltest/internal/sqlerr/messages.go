@@ -1,13 +1,37 @@
 package sqlerr
 
-// messages holds the errors that the stand-in raises. Texts that public clients match word for word keep SQL Server's
-// wording; the others only say the same thing.
-var messages = map[int32]message{
-	102:  {class: 15, text: "Incorrect syntax near '%s'.", endsBatch: true},
-	156:  {class: 15, text: "Incorrect syntax near the keyword '%s'.", endsBatch: true},
-	207:  {class: 16, text: "Invalid column name '%s'.", endsBatch: true},
-	208:  {class: 16, text: "Invalid object name '%s'.", endsBatch: true},
-	2812: {class: 16, state: 62, text: "Could not find stored procedure '%s'."},
-	1205: {class: 13, state: 51, text: "Transaction (Process ID %d) was deadlocked on lock resources with another process and has been chosen as the deadlock victim. Rerun the transaction.", endsBatch: true, doomsTran: true},
-	1222: {class: 16, state: 51, text: "Lock request time out period exceeded."},
+import "maps"
+
+// messages holds the errors that the stand-in raises, and those that a test may ask it to answer with. Texts that public
+// clients match word for word keep SQL Server's wording; others only say the same thing. Those of CDC's less common
+// numbers are after the documentation's description of the number.
+var messages = merge(queryMessages, engineMessages, serverMessages, cdcMessages)
+
+func merge(parts ...map[int32]message) map[int32]message {
+	all := map[int32]message{}
+	for _, p := range parts {
+		maps.Copy(all, p)
+	}
+	return all
+}
+
+// Has says whether New knows number n.
+func Has(n int32) bool {
+	_, ok := messages[n]
+	return ok
+}
+
+// Text returns severity and text of number n with its placeholders in the form of sys.messages, for the catalog view and for Control.
+func Text(n int32) (class uint8, text string, ok bool) {
+	m, ok := messages[n]
+	return m.class, m.text, ok
+}
+
+// Numbers calls yield for every number, in no order.
+func Numbers(yield func(int32) bool) {
+	for n := range messages {
+		if !yield(n) {
+			return
+		}
+	}
 }

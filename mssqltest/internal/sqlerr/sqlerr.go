@@ -4,7 +4,10 @@
 // sees is decided where the fault is found.
 package sqlerr
 
-import "fmt"
+import (
+	"errors"
+	"fmt"
+)
 
 // Error is one message of sys.messages as a server sends it in an ERROR token (MS-TDS 2.2.7.10 ERROR).
 type Error struct {
@@ -21,7 +24,9 @@ type Error struct {
 }
 
 // Error implements error.
-func (e *Error) Error() string { return fmt.Sprintf("mssqltest: Msg %d, Level %d, State %d: %s", e.Number, e.Class, e.State, e.Message) }
+func (e *Error) Error() string {
+	return fmt.Sprintf("mssqltest: Msg %d, Level %d, State %d: %s", e.Number, e.Class, e.State, e.Message)
+}
 
 // New makes error number n; args fill the text of the table in messages.go in order. An unknown number is a fault of
 // the stand-in and becomes 50000 with a text that says so.
@@ -30,7 +35,7 @@ func New(n int32, args ...any) *Error {
 	if !ok {
 		return &Error{Number: 50000, State: 1, Class: 16, Message: fmt.Sprintf("mssqltest has no text for error %d (%v)", n, args)}
 	}
-	e := &Error{Number: n, State: max(m.state, 1), Class: m.class, Message: m.text, EndsBatch: m.endsBatch, DoomsTran: m.doomsTran}
+	e := &Error{Number: n, State: m.stateOrOne(), Class: m.class, Message: m.text, EndsBatch: m.endsBatch, DoomsTran: m.doomsTran}
 	if len(args) > 0 {
 		e.Message = fmt.Sprintf(m.text, args...)
 	}
@@ -44,8 +49,25 @@ func Newf(n int32, class uint8, format string, args ...any) *Error {
 
 type message struct {
 	class     uint8
-	state     uint8
+	state     uint8 // 0 stands for 1
 	text      string
 	endsBatch bool
 	doomsTran bool
+}
+
+func (m message) stateOrOne() uint8 { return max(m.state, 1) }
+
+// As returns err's *Error, or nil.
+func As(err error) *Error {
+	var e *Error
+	if errors.As(err, &e) {
+		return e
+	}
+	return nil
+}
+
+// Is says whether err is error number n.
+func Is(err error, n int32) bool {
+	e := As(err)
+	return e != nil && e.Number == n
 }
