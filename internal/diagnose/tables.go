@@ -1,0 +1,140 @@
+package diagnose
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"example.com/mssqlcdc/internal/catalog"
+	"example.com/mssqlcdc/internal/session"
+)
+
+func (r *run) tables() bool {
+	var all []catalog.Name
+	var chosen []*catalog.Instance
+	count := make(map[int32]int)
+	for i := range r.report.State.Instances {
+		inst := &r.report.State.Instances[i]
+		count[inst.SourceID]++
+		if inst.Source.Object == "" {
+			r.add(Finding{
+				Check: "rights", Severity: Warning,
+				Message: fmt.Sprintf("Login %s may not see the source table of capture instance %s, so its name is unknown and it is not read.", r.access.Login, inst.Capture),
+				Remedy:  "GRANT VIEW DEFINITION TO " + catalog.Quote(r.access.User) + ";",
+			})
+			continue
+		}
+		if !slices.Contains(all, inst.Source) {
+			all = append(all, inst.Source)
+		}
+		if r.matcher.Match(inst.Source) {
+			chosen = append(chosen, inst)
+			if !slices.Contains(r.report.Tables, inst.Source) {
+				r.report.Tables = append(r.report.Tables, inst.Source)
+			}
+		}
+	}
+	for _, pattern := range r.matcher.Unmatched(all) {
+		r.add(Finding{
+			Check: "tables", Severity: Error,
+			Message: fmt.Sprintf("The include pattern %q matches no table with change data capture. A pattern has to match the whole of schema.table, case included.", pattern),
+			Remedy:  "EXEC sys.sp_cdc_enable_table @source_schema = N'…', @source_name = N'…', @role_name = NULL;",
+		})
+	}
+	if len(chosen) == 0 {
+		r.add(Finding{
+			Check: "tables", Severity: Error,
+			Message: "No table with change data capture is chosen.",
+			Remedy:  "EXEC sys.sp_cdc_enable_table @source_schema = N'dbo', @source_name = N'…', @role_name = NULL;",
+		})
+		return true
+	}
+	for _, inst := range chosen {
+		if r.ctx.Err() != nil {
+			return false
+		}
+		r.instance(inst, count[inst.SourceID])
+	}
+	return true
+}
+
+// instance checks one capture instance. count is how many its table has.
+func (r *run) instance(short *catalog.Instance, count int) {
+	table := short.Source.String()
+	warn := func(check, message, remedy string) {
+		r.add(Finding{Check: check, Severity: Warning, Table: table, Message: message, Remedy: remedy})
+	}
+	may := false
+	var inst *catalog.Instance
+	err := r.ask(func(c *session.Conn) (err error) {
+		if inst, err = catalog.LoadInstance(r.ctx, c, short.Capture); err != nil {
+			return err
+		}
+		may, err = catalog.MayRead(r.ctx, c, inst.ChangeTable)
+		return err
+	})
+	switch {
+	case isNoInstance(err):
+		return
+	case err != nil:
+		r.add(Finding{Check: "instance", Severity: Error, Table: table, Message: err.Error() + ".", Err: err})
+		return
+	case !may:
+		r.add(Finding{
+			Check: "rights", Severity: Error, Table: table,
+			Message: fmt.Sprintf("Login %s may not read the change table %s; membership in a gating role opens the functions only.", r.access.Login, inst.ChangeTable),
+			Remedy:  "GRANT SELECT ON SCHEMA::[cdc] TO " + catalog.Quote(r.access.User) + ";",
+		})
+	}
+	if !inst.Started() {
+		warn("instance", fmt.Sprintf("The capture job has not handled capture instance %s yet; it is read once the job has.", inst.Capture), "EXEC sys.sp_cdc_start_job N'capture';")
+	}
+	if inst.PartitionSwitch {
+		warn("partition switch", "ALTER TABLE … SWITCH PARTITION is allowed on this table, and rows that it moves are not captured; after a switch the table has to be read again from a snapshot.",
+			"enable the table with @allow_partition_switch = 0")
+	}
+	if inst.DropPending {
+		warn("instance", fmt.Sprintf("Capture instance %s is being dropped.", inst.Capture), "")
+	}
+	if !inst.HasCommandID {
+		warn("change table", fmt.Sprintf("The change table %s has no __$command_id: changes within a transaction are ordered by __$seqval only, and a page is as large as its largest transaction.", inst.ChangeTable),
+			"disable and enable change data capture for the table")
+	}
+	if count == 1 && len(inst.Key) == 0 {
+		r.add(Finding{Check: "key", Severity: Info, Table: table, Message: "There is no primary key, nor a unique index over captured columns that cannot be NULL, so messages have no key."})
+	}
+	r.columns(table, inst)
+}
+
+func (r *run) columns(table string, inst *catalog.Instance) {
+	var masked, computed, dropped []string
+	for _, c := range inst.Columns {
+		switch {
+		case c.Masked && !r.access.Unmask:
+			masked = append(masked, c.Name)
+		case c.Computed:
+			computed = append(computed, c.Name)
+		case c.Dropped:
+			dropped = append(dropped, c.Name)
+		}
+	}
+	if len(masked) > 0 {
+		severity := Error
+		if r.opts.AllowMasked {
+			severity = Warning
+		}
+		r.add(Finding{
+			Check: "masking", Severity: severity, Table: table,
+			Message: fmt.Sprintf("Login %s reads masked values from %s.", r.access.Login, strings.Join(masked, ", ")),
+			Remedy:  "GRANT UNMASK TO " + catalog.Quote(r.access.User) + ";",
+		})
+	}
+	if len(computed) > 0 {
+		r.add(Finding{Check: "columns", Severity: Info, Table: table,
+			Message: fmt.Sprintf("Computed columns are left out, since change data capture stores NULL for them: %s.", strings.Join(computed, ", "))})
+	}
+	if len(dropped) > 0 {
+		r.add(Finding{Check: "columns", Severity: Info, Table: table,
+			Message: fmt.Sprintf("The table has these captured columns no more, or they are not visible to the login: %s. They are NULL in new changes.", strings.Join(dropped, ", "))})
+	}
+}
