@@ -36,6 +36,8 @@ type Config struct {
 	Rate *atomic.Int64
 	// Hook, if set, decides on every event of every connection.
 	Hook Hook
+	// Statement, if set, is told of every statement of every session when it has ended.
+	Statement func(exec.StatementStats)
 }
 
 // Endpoint is what a listener stands for.
@@ -71,6 +73,9 @@ func New(cfg Config) (*Server, error) {
 	}
 	s := &Server{cfg: cfg, listeners: map[net.Listener]struct{}{}, conns: map[*conn]struct{}{}, bySPID: map[int]*conn{}}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
+	cfg.Instance.Before = s.beforeStatement
+	cfg.Instance.Stats = s.afterStatement
+	cfg.Instance.Kill = s.Kill
 	return s, nil
 }
 
@@ -201,9 +206,40 @@ func (s *Server) Kill(spid int) bool {
 	return true
 }
 
-// bySession finds the connection of a session.
+// bySession finds the connection of a session, nil for a session without one.
 func (s *Server) bySession(spid int) *conn {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.bySPID[spid]
+}
+
+// beforeStatement asks the hook about a statement; it runs on the connection's worker.
+func (s *Server) beforeStatement(spid int, text string) error {
+	c := s.bySession(spid)
+	if c == nil || s.cfg.Hook == nil {
+		return nil
+	}
+	v := c.ask(c.ctx, KindStatement, text)
+	c.afterStatement = append(c.afterStatement, v.After)
+	if v.Err != nil {
+		return v.Err
+	}
+	return c.ctx.Err()
+}
+
+// afterStatement ends what beforeStatement began; statements nest.
+func (s *Server) afterStatement(st exec.StatementStats) {
+	if s.cfg.Statement != nil {
+		s.cfg.Statement(st)
+	}
+	c := s.bySession(st.SPID)
+	if c == nil || len(c.afterStatement) == 0 {
+		return
+	}
+	last := len(c.afterStatement) - 1
+	after := c.afterStatement[last]
+	c.afterStatement = c.afterStatement[:last]
+	if after != nil {
+		after()
+	}
 }
