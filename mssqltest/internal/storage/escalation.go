@@ -1,0 +1,36 @@
+package storage
+
+// A statement that holds this many row locks of one table asks for a table lock instead, and again each time it has
+// taken escalationStep more. It does not wait for it.
+const (
+	escalationRows = 5000
+	escalationStep = 1250
+)
+
+// countRowLock counts a row lock of the running statement and escalates to mode; true when the table lock now covers rows.
+func (tx *Tx) countRowLock(t *txTable, mode Mode) bool {
+	if t.stmt != tx.stmtSeq {
+		t.stmt, t.rows = tx.stmtSeq, 0
+	}
+	t.rows++
+	if t.rows < escalationRows || (t.rows-escalationRows)%escalationStep != 0 {
+		return false
+	}
+	return tx.escalate(t, mode)
+}
+
+// escalate takes a table lock, if nobody is in the way, and frees the row locks that it covers.
+func (tx *Tx) escalate(t *txTable, mode Mode) bool {
+	c := t.core
+	if !tx.in.locks.try(tx.owner, c.resource(), mode) {
+		return false
+	}
+	t.mode = join(t.mode, mode)
+	if !t.mode.covers(X) {
+		return true
+	}
+	tx.in.locks.releaseAll(tx.owner, func(r resource) bool {
+		return r.kind != resKey || r.db != c.db.ID || r.object != c.id
+	})
+	return true
+}
