@@ -53,9 +53,11 @@ func (m *ColMetaData) decode(r *Reader, bulk, cek bool) {
 	}
 	// The columns grow with what arrives: the count alone must not cost memory.
 	m.Columns = make([]ColumnMeta, 0, min(n, 64))
+	start := r.Offset()
 	for range n {
 		var c ColumnMeta
 		c.decode(r, bulk)
+		r.within(start)
 		if r.err != nil {
 			return
 		}

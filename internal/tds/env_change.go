@@ -10,25 +10,25 @@ type EnvType uint8
 
 // The kinds of change. Text stands for B_VARCHAR values, bytes for B_VARBYTE.
 const (
-	EnvDatabase       EnvType = 1  // text
-	EnvLanguage       EnvType = 2  // text
-	EnvCharset        EnvType = 3  // text
-	EnvPacketSize     EnvType = 4  // text: a decimal number
-	EnvUnicodeLCID    EnvType = 5  // text
-	EnvUnicodeFlags   EnvType = 6  // text
-	EnvCollation      EnvType = 7  // bytes: a Collation
-	EnvBeginTran      EnvType = 8  // bytes: new descriptor
-	EnvCommitTran     EnvType = 9  // bytes: old descriptor
-	EnvRollbackTran   EnvType = 10 // bytes: old descriptor
-	EnvEnlistDTC      EnvType = 11 // bytes: new descriptor
-	EnvDefectTran     EnvType = 12 // bytes
-	EnvMirrorPartner  EnvType = 13 // text
-	EnvPromoteTran    EnvType = 15 // bytes with a ULONG length: the DTC token
-	EnvTranManager    EnvType = 16 // bytes
-	EnvTranEnded      EnvType = 17 // bytes: old descriptor
-	EnvResetConnDone  EnvType = 18 // nothing
-	EnvUserInstance   EnvType = 19 // text
-	EnvRouting        EnvType = 20 // Routing
+	EnvDatabase        EnvType = 1  // text
+	EnvLanguage        EnvType = 2  // text
+	EnvCharset         EnvType = 3  // text
+	EnvPacketSize      EnvType = 4  // text: a decimal number
+	EnvUnicodeLCID     EnvType = 5  // text
+	EnvUnicodeFlags    EnvType = 6  // text
+	EnvCollation       EnvType = 7  // bytes: a Collation
+	EnvBeginTran       EnvType = 8  // bytes: new descriptor
+	EnvCommitTran      EnvType = 9  // bytes: old descriptor
+	EnvRollbackTran    EnvType = 10 // bytes: old descriptor
+	EnvEnlistDTC       EnvType = 11 // bytes: new descriptor
+	EnvDefectTran      EnvType = 12 // bytes
+	EnvMirrorPartner   EnvType = 13 // text
+	EnvPromoteTran     EnvType = 15 // bytes with a ULONG length: the DTC token
+	EnvTranManager     EnvType = 16 // bytes
+	EnvTranEnded       EnvType = 17 // bytes: old descriptor
+	EnvResetConnDone   EnvType = 18 // nothing
+	EnvUserInstance    EnvType = 19 // text
+	EnvRouting         EnvType = 20 // Routing
 	EnvEnhancedRouting EnvType = 21 // bytes with a USHORT length
 )
 

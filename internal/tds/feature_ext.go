@@ -37,7 +37,7 @@ func appendFeatures(dst []byte, list []Feature) []byte {
 // decodeFeatures reads a list to its end byte. The data are copies.
 func decodeFeatures(r *Reader) []Feature {
 	var list []Feature
-	for {
+	for start := r.Offset(); ; r.within(start) {
 		id := r.Uint8()
 		if id == featureEnd || r.err != nil {
 			return list

@@ -37,13 +37,14 @@ type MessageReader struct {
 	left    int   // unread bytes of the current packet
 	read    int64 // payload bytes of the message so far
 	limit   int64
-	inside  bool // a message is begun and its end was not given yet
+	inside  bool // a message is begun and its end was not reached yet
 	ignored bool
+	err     error // what Read gives for the rest of the message
 }
 
 // NewMessageReader reads from src. A message may have limit payload bytes; 0 stands for no limit.
 func NewMessageReader(src io.Reader, limit int64) *MessageReader {
-	return &MessageReader{src: src, limit: limit}
+	return &MessageReader{src: src, limit: limit, err: io.EOF}
 }
 
 // SetLimit changes the limit of payload bytes per message, from the current one on; 0 stands for none.
@@ -54,7 +55,7 @@ func (m *MessageReader) Reset(src io.Reader) error {
 	if n := m.Buffered(); n > 0 {
 		return fmt.Errorf("changing transport: %w: %d bytes sent ahead", ErrMalformed, n)
 	}
-	m.src, m.inside, m.left = src, false, 0
+	m.src, m.inside, m.left, m.err = src, false, 0, io.EOF
 	return nil
 }
 
@@ -72,11 +73,11 @@ func (m *MessageReader) Next() (Header, error) {
 			return Header{}, err
 		}
 	}
-	m.read, m.ignored = 0, false
+	m.read, m.ignored, m.err = 0, false, nil
 	if err := m.nextPacket(); err != nil {
+		m.err = unexpected(err)
 		return Header{}, err
 	}
-	m.inside = true
 	return m.header, nil
 }
 
@@ -95,7 +96,7 @@ func (m *MessageReader) nextPacket() error {
 		return err
 	}
 	m.pos += HeaderSize
-	m.header, m.left = h, int(h.Length)-HeaderSize
+	m.header, m.left, m.inside = h, int(h.Length)-HeaderSize, true
 	m.read += int64(m.left)
 	if m.limit > 0 && m.read > m.limit {
 		return fmt.Errorf("reading a %v message of more than %d bytes: %w", h.Type, m.limit, ErrTooLarge)
@@ -128,29 +129,22 @@ func (m *MessageReader) pull() error {
 
 // Read gives bytes of the current message, from as many packets as are at hand.
 func (m *MessageReader) Read(p []byte) (int, error) {
-	if len(p) == 0 {
-		return 0, nil
-	}
 	total := 0
-	for total < len(p) {
+	for total < len(p) && m.err == nil {
 		if m.left == 0 || m.ignored {
 			if total > 0 && m.end-m.pos < HeaderSize {
-				return total, nil // the next packet would have to be waited for
+				break // the next packet would have to be waited for
 			}
-			if more, err := m.advance(); !more {
-				if total > 0 && err == io.EOF {
-					return total, nil
-				}
-				return total, err
-			}
+			m.err = m.advance()
 			continue
 		}
 		if m.pos == m.end {
 			if total > 0 {
-				return total, nil
+				break
 			}
 			if err := m.pull(); err != nil {
-				return 0, unexpected(err)
+				m.err = unexpected(err)
+				break
 			}
 		}
 		n := copy(p[total:], m.buf[m.pos:min(m.end, m.pos+m.left)])
@@ -158,34 +152,37 @@ func (m *MessageReader) Read(p []byte) (int, error) {
 		m.left -= n
 		total += n
 	}
-	return total, nil
+	if total > 0 || len(p) == 0 {
+		return total, nil
+	}
+	return 0, m.err
 }
 
-// advance goes to the next packet of the message; false at its end, with the reason.
-func (m *MessageReader) advance() (bool, error) {
+// advance goes to the next packet of the message; at its end it tells how it ended.
+func (m *MessageReader) advance() error {
 	if !m.inside {
-		return false, io.EOF
+		return io.EOF
 	}
 	if m.ignored {
 		if err := m.skip(); err != nil {
-			return false, err
+			return err
 		}
 		m.inside = false
-		return false, ErrIgnored
+		return ErrIgnored
 	}
 	if m.header.Status&StatusEOM != 0 {
 		m.inside = false
-		return false, io.EOF
+		return io.EOF
 	}
 	kind := m.header.Type
 	if err := m.nextPacket(); err != nil {
-		return false, unexpected(err)
+		return unexpected(err)
 	}
 	if m.header.Type != kind {
 		m.read = int64(m.left)
-		return false, &UnexpectedPacketError{In: kind, Got: m.header}
+		return &UnexpectedPacketError{In: kind, Got: m.header}
 	}
-	return true, nil
+	return nil
 }
 
 // skip drops what is left of the packet.
@@ -212,9 +209,12 @@ func (m *MessageReader) Discard() error {
 		if err := m.skip(); err != nil {
 			return err
 		}
-		if more, err := m.advance(); !more && err != io.EOF && err != ErrIgnored {
+		if err := m.advance(); err != nil && err != io.EOF && err != ErrIgnored {
 			return err
 		}
+	}
+	if m.err == nil {
+		m.err = io.EOF
 	}
 	return nil
 }

@@ -228,6 +228,13 @@ func (r *Reader) BText() string { return r.Text(int(r.Uint8())) }
 // USText reads a US_VARCHAR: a USHORT that counts the code units, and the text.
 func (r *Reader) USText() string { return r.Text(int(r.Uint16())) }
 
+// within refuses an item without a length of its own that began at start and outgrew the limit.
+func (r *Reader) within(start int64) {
+	if r.err == nil && r.Offset()-start > int64(r.limit) {
+		r.fail(fmt.Errorf("item of more than %d bytes: %w", r.limit, ErrTooLarge))
+	}
+}
+
 // clone copies n bytes out of the buffer.
 func (r *Reader) clone(n int) []byte {
 	b := r.Bytes(n)

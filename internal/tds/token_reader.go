@@ -8,13 +8,13 @@ import (
 
 // Limits bounds what one item of a stream may hold in memory. Zero values stand for the defaults.
 type Limits struct {
-	Token int // bytes of a token other than a row; default 1 MiB
+	Token int // bytes of a token other than a row; default 4 MiB
 	Row   int // bytes of a row; default 256 MiB
 }
 
 // The default limits.
 const (
-	DefaultTokenLimit = 1 << 20
+	DefaultTokenLimit = 4 << 20
 	DefaultRowLimit   = 256 << 20
 )
 
@@ -156,6 +156,8 @@ func (t *TokenReader) decode(kind Token) {
 		t.FedAuthInfo.Decode(r)
 	case TokenOffset:
 		t.Offset.Decode(r)
+	case TokenAltMetaData, TokenAltRow:
+		r.fail(errors.New("results of COMPUTE are not supported"))
 	default:
 		r.malformed("unknown token")
 	}

@@ -97,7 +97,13 @@ func ParseTransMgr(body []byte) (TransMgrRequest, error) {
 }
 
 func (q *TransMgrRequest) decode(r *Reader, unit int) {
-	name := func() string { return DecodeUTF16(r.Bytes(unit * int(r.Uint8()))) }
+	name := func() string {
+		n := unit * int(r.Uint8())
+		if n%2 != 0 {
+			r.malformed("name of %d bytes", n)
+		}
+		return DecodeUTF16(r.Bytes(n))
+	}
 	switch q.Type {
 	case TMBegin:
 		q.Isolation, q.Name = Isolation(r.Uint8()), name()
@@ -105,7 +111,7 @@ func (q *TransMgrRequest) decode(r *Reader, unit int) {
 		q.Name = name()
 		if q.BeginNext = r.Uint8()&tmBeginNext != 0; q.BeginNext {
 			q.NextIsolation, q.NextName = Isolation(r.Uint8()), name()
-		} else {
+		} else if b := r.buf[r.pos:r.end]; len(b) == 2 && b[0] == 0 && b[1] == 0 {
 			r.Rest() // some clients send the isolation level and the name all the same
 		}
 	case TMSave:

@@ -67,6 +67,9 @@ func DecodeVariant(cell []byte) (Variant, error) {
 	default:
 		t.Size = tr.size
 	}
+	if tr.layout == layoutShort && t.Size > 8000 {
+		r.malformed("%v of size %d", t.Type, t.Size)
+	}
 	r.finish(props, "properties")
 	v.Value = r.Rest()
 	if v.Value == nil {
