@@ -102,7 +102,7 @@ func (c Config) plan() (*plan, error) {
 		return nil, errors.New("parsing connection_string: fedauth cannot be combined with a tls block; name the certificate in the connection string")
 	case c.TLSConfig != nil && p.parsed.Encryption == msdsn.EncryptionDisabled:
 		return nil, errors.New("parsing connection_string: encrypt=disable contradicts the tls block")
-	case p.parsed.Host == "" && c.Dial == nil:
+	case p.parsed.Parameters[msdsn.Server] == "":
 		return nil, errors.New("parsing connection_string: it names no server")
 	}
 	return p, nil

@@ -65,9 +65,6 @@ func Open(ctx context.Context, cfg Config) (*Conn, error) {
 	// When the bound has passed, the socket is already closed, whatever the
 	// driver says.
 	if !stop() || err != nil {
-		if raw != nil {
-			_ = raw.Close() // the reason is told below
-		}
 		dialer.closeAll()
 		if ctxErr := context.Cause(ctx); ctxErr != nil {
 			if err == nil {
@@ -80,7 +77,7 @@ func Open(ctx context.Context, cfg Config) (*Conn, error) {
 	}
 	conn, ok := raw.(*mssql.Conn)
 	if !ok {
-		_ = raw.Close()
+		dialer.closeAll()
 		return nil, fmt.Errorf("connecting to %s: the driver returned a %T", serverName(p), raw)
 	}
 	return &Conn{driver: conn, dialer: dialer, secrets: p.secrets}, nil
@@ -168,10 +165,10 @@ func (c *Conn) QueryRow(ctx context.Context, text, declaration string, args ...d
 		}
 	}()
 	row = make([]driver.Value, len(rows.Columns()))
-	if err := rows.Next(row); err != nil {
-		if errors.Is(err, io.EOF) {
-			return nil, ErrNoRows
-		}
+	switch err := rows.Next(row); {
+	case err == io.EOF: //nolint:errorlint // the end of the rows is io.EOF itself
+		return nil, ErrNoRows
+	case err != nil:
 		return nil, err
 	}
 	return row, nil
@@ -263,16 +260,19 @@ func (c *Conn) markBroken() {
 }
 
 // fail records what an error means for the connection and cleans its text. A
-// cancelled request is reported as such, however it ended.
+// cancelled request is reported as such, however it ended. An io.EOF of the
+// network never leaves as io.EOF: that means the end of the rows.
 func (c *Conn) fail(ctx context.Context, err error) error {
-	if err == nil || errors.Is(err, io.EOF) && ctx.Err() == nil && c.driver.IsValid() {
-		return err
-	}
-	if !reusable(err) && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) || !c.driver.IsValid() {
+	ctxErr := ctx.Err()
+	confirmed := ctxErr != nil && errors.Is(err, ctxErr)
+	if !confirmed && !reusable(err) || !c.driver.IsValid() {
 		c.markBroken()
 		c.dialer.closeAll()
 	}
-	if ctxErr := ctx.Err(); ctxErr != nil && !errors.Is(err, ctxErr) {
+	if errors.Is(err, io.EOF) {
+		err = fmt.Errorf("%w: %s", io.ErrUnexpectedEOF, err.Error())
+	}
+	if ctxErr != nil && !confirmed {
 		err = fmt.Errorf("%w (%w)", ctxErr, err)
 	}
 	return redactError(err, c.secrets)

@@ -3,7 +3,6 @@ package session
 import (
 	"context"
 	"database/sql/driver"
-	"errors"
 	"io"
 )
 
@@ -28,21 +27,43 @@ func (r *rowSet) Next(dest []driver.Value) error {
 	if r.ended {
 		return io.EOF
 	}
-	err := r.rows.Next(dest)
-	switch {
+	switch err := r.rows.Next(dest); {
 	case err == nil:
 		return nil
-	case errors.Is(err, io.EOF) && err == io.EOF && r.conn.driver.IsValid():
-		if !r.rows.HasNextResultSet() {
-			r.ended = true
-			r.release()
-		}
+	case err == io.EOF && r.rows.HasNextResultSet(): //nolint:errorlint // the driver's own end of rows, not a wrapped EOF of the network
 		return io.EOF
+	case err == io.EOF && r.conn.driver.IsValid(): //nolint:errorlint // as above
+		r.finish()
+		return io.EOF
+	default:
+		r.err = r.conn.fail(r.ctx, err)
+		if r.ctx.Err() == nil {
+			r.drain(dest)
+			r.finish()
+			return r.err
+		}
+		// A cancelled request has been confirmed or its connection is closed;
+		// asking the driver again would send another attention.
+		r.ended = true
+		r.release()
+		return r.err
 	}
-	r.err = r.conn.fail(r.ctx, err)
+}
+
+// drain reads what follows an error in the same reply.
+func (r *rowSet) drain(dest []driver.Value) {
+	for r.rows.Next(dest) == nil { //nolint:revive // nothing to do with the rows
+	}
+}
+
+// finish ends a request whose reply has been read. The driver's Close frees its
+// context; there is nothing left for it to read.
+func (r *rowSet) finish() {
 	r.ended = true
+	if err := r.rows.Close(); err != nil && r.err == nil {
+		r.err = r.conn.fail(r.ctx, err)
+	}
 	r.release()
-	return r.err
 }
 
 // HasNextResultSet tells whether another result set follows the one just read.
@@ -70,10 +91,10 @@ func (r *rowSet) Close() error {
 	r.ended = true
 	// The driver's Close waits for the server's confirmation; the same bound
 	// holds for it as for a cancelled context.
-	ended, end := context.WithCancel(context.Background())
-	end()
+	cancelled, cancel := context.WithCancel(context.Background())
+	cancel()
 	r.release()
-	release := r.conn.watch(ended)
+	release := r.conn.watch(cancelled)
 	defer release()
 	if err := r.rows.Close(); err != nil {
 		return r.conn.fail(r.ctx, err)
