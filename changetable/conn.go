@@ -3,7 +3,6 @@ package changetable
 import (
 	"context"
 	"database/sql/driver"
-	"errors"
 	"io"
 	"time"
 )
@@ -67,7 +66,7 @@ func nextRow(rows driver.Rows, dest []driver.Value) (bool, error) {
 	switch err := rows.Next(dest); {
 	case err == nil:
 		return true, nil
-	case errors.Is(err, io.EOF):
+	case err == io.EOF: //nolint:errorlint // the end of the rows is io.EOF itself
 		return false, nil
 	default:
 		return false, err

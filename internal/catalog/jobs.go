@@ -3,7 +3,6 @@ package catalog
 import (
 	"context"
 	"database/sql/driver"
-	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -44,7 +43,7 @@ func LoadJobs(ctx context.Context, q Querier) (j *Jobs, err error) {
 	row := make([]driver.Value, len(columns))
 	for {
 		switch err := rows.Next(row); {
-		case errors.Is(err, io.EOF):
+		case err == io.EOF: //nolint:errorlint // the end of the rows is io.EOF itself
 			return j, nil
 		case err != nil:
 			return nil, fmt.Errorf("reading the capture and cleanup jobs: %w", err)

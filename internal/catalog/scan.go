@@ -3,7 +3,6 @@ package catalog
 import (
 	"context"
 	"database/sql/driver"
-	"errors"
 	"fmt"
 	"io"
 	"time"
@@ -37,7 +36,7 @@ func query(ctx context.Context, q Querier, text, decl string, args []driver.Valu
 		row := make([]driver.Value, width)
 		for {
 			err := rows.Next(row)
-			if errors.Is(err, io.EOF) {
+			if err == io.EOF { //nolint:errorlint // the end of the rows is io.EOF itself
 				break
 			}
 			if err != nil {
