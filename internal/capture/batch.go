@@ -3,6 +3,8 @@ package capture
 import (
 	"sync"
 
+	"github.com/apache/arrow-go/v18/arrow"
+
 	"example.com/mssqlcdc/changetable"
 	"example.com/mssqlcdc/checkpoint"
 )
@@ -10,8 +12,22 @@ import (
 // Run is a stretch of rows of one page: rows From to To-1 of Page, changes of Table.
 type Run struct {
 	Table    *Table
+	Layout   *Layout
 	Page     *changetable.Page
 	From, To int
+}
+
+// Layout is the shape of the records of one reading of a capture instance. There is one pointer for each, so a plan made
+// for it can be kept by it.
+type Layout struct {
+	Capture  string
+	Schema   *arrow.Schema // the captured columns, then the change columns
+	Captured int           // how many captured columns there are
+	Key      []int         // key columns by their place in Schema, in key order
+}
+
+func newLayout(r *changetable.Reader) *Layout {
+	return &Layout{Capture: r.Capture(), Schema: r.Schema(), Captured: r.Captured(), Key: r.Key()}
 }
 
 // Batch is what a Flow gives out at once. Under ordering table it is one run of one table; under ordering global it holds
@@ -26,6 +42,7 @@ type Batch struct {
 
 	// positions may be saved for their tables when this batch and all before it are acknowledged.
 	positions map[string]checkpoint.Position
+	bytes     int64
 
 	lane  *lane
 	acked bool

@@ -1,0 +1,293 @@
+package capture
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"example.com/mssqlcdc/changetable"
+	"example.com/mssqlcdc/checkpoint"
+	"example.com/mssqlcdc/internal/catalog"
+	"example.com/mssqlcdc/internal/session"
+)
+
+// reapInterval is how often connections without work are looked for.
+const reapInterval = 10 * time.Second
+
+// coordinator watches the database: it moves the watermark, asks which level tables have changes, and starts and ends the
+// workers of tables that come and go. It runs on one goroutine.
+type coordinator struct {
+	flow   *Flow
+	run    context.Context // of the workers
+	stored map[string]checkpoint.Position
+	seen   bool // the tables of the start are known
+	hidden map[string]bool
+	asked  checkpoint.LSN // the watermark that level tables were last asked for
+	health health
+	back   bool // the last watermark was below an earlier one
+}
+
+// poll looks at the database until the context ends.
+func (c *coordinator) poll(ctx context.Context, state *catalog.State) error {
+	f := c.flow
+	failing := backoff{min: 200 * time.Millisecond, max: 10 * time.Second}
+	reaped := time.Now()
+	for ctx.Err() == nil {
+		var err error
+		if state == nil {
+			state, err = f.meta.state(ctx)
+		}
+		if err == nil {
+			err = c.turn(ctx, state)
+		}
+		state = nil
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case err == nil:
+			failing.reset()
+			pause(ctx, f.cfg.PollInterval, nil)
+		case session.IsTransient(err) || !f.cfg.StopOnTableError:
+			f.cfg.Observer.Note("", fmt.Sprintf("watching the database: %v", err))
+			failing.wait(ctx, nil)
+		default:
+			return fmt.Errorf("watching the database: %w", err)
+		}
+		if time.Since(reaped) >= reapInterval {
+			reaped = time.Now()
+			f.conns.reap()
+		}
+	}
+	return nil
+}
+
+// turn is one look at the database.
+func (c *coordinator) turn(ctx context.Context, state *catalog.State) error {
+	f := c.flow
+	if err := c.discover(ctx, state); err != nil {
+		return err
+	}
+	high := state.High.LSN
+	f.mu.Lock()
+	back := high.Compare(f.high.LSN) < 0
+	if !back {
+		f.high = state.High
+	}
+	var level, behind []*worker
+	for _, w := range f.workers {
+		if back && !c.back {
+			w.checked = false // a replica that lags, or a restored database: the worker finds out
+		}
+		switch {
+		case w.lane.stop:
+		case !w.checked:
+			behind = append(behind, w)
+		case w.level(high):
+		case !w.asked && w.pos.Done && w.pos.LSN == c.asked:
+			level = append(level, w)
+		default:
+			behind = append(behind, w)
+		}
+	}
+	c.back = back
+	tables := len(f.workers)
+	f.mu.Unlock()
+	f.cfg.Observer.Polled(high, state.Age, tables, len(behind))
+	c.health.look(ctx, state, high != c.asked)
+	if f.merge != nil && f.merge.busy() {
+		return nil
+	}
+	if len(level) > 0 {
+		found, err := c.probe(ctx, state.High, level)
+		if err != nil {
+			return err
+		}
+		behind = append(behind, found...)
+	}
+	c.asked = high
+	if f.merge != nil {
+		f.merge.window(ctx, state.High, behind)
+		return nil
+	}
+	f.mu.Lock()
+	for _, w := range behind {
+		w.aim(high)
+	}
+	f.mu.Unlock()
+	return nil
+}
+
+// probe asks tables that are level with the last watermark whether they have changes up to the new one, and moves those that
+// have none. It returns the others. A server that lags behind proves nothing: the next turn asks again.
+func (c *coordinator) probe(ctx context.Context, high catalog.Transaction, level []*worker) ([]*worker, error) {
+	f := c.flow
+	targets := make([]changetable.Target, len(level))
+	f.mu.Lock()
+	for i, w := range level {
+		targets[i] = changetable.Target{Table: w.table.key(), After: w.pos}
+		if s, ok := w.table.stretch(w.pos, high.LSN); ok {
+			targets[i].Capture, targets[i].ChangeTable = s.instance.Capture, s.instance.ChangeTable.Object
+		}
+	}
+	f.mu.Unlock()
+	var found []changetable.Found
+	err := f.meta.use(ctx, func(conn *session.Conn) (err error) {
+		found, err = changetable.Probe(ctx, conn, high.LSN, targets, f.isolation())
+		return err
+	})
+	var lagging *changetable.BehindError
+	if errors.As(err, &lagging) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var have []*worker
+	for i, w := range level {
+		if found[i].Rows || found[i].Err != nil {
+			have = append(have, w) // the worker meets the error itself, and knows what to do
+			continue
+		}
+		f.mu.Lock()
+		w.pos = checkpoint.Position{Instance: targets[i].Capture, LSN: high.LSN, Done: true, Proof: high.Proof()}
+		pos := w.pos
+		f.mu.Unlock()
+		f.reached(w.lane, map[string]checkpoint.Position{w.table.key(): pos})
+	}
+	return have, nil
+}
+
+// discover starts workers of new tables, gives the others their present instances, and ends those whose table has none.
+func (c *coordinator) discover(ctx context.Context, state *catalog.State) error {
+	f := c.flow
+	tables, hidden := group(state.Instances, f.cfg.Tables)
+	c.tellHidden(hidden)
+	present := map[int32]bool{}
+	for _, t := range tables {
+		present[t.id] = true
+		f.mu.Lock()
+		w := f.workers[t.id]
+		if w != nil {
+			w.table.instances = t.instances
+		}
+		f.mu.Unlock()
+		if w == nil {
+			if err := c.add(ctx, t, state); err != nil {
+				return err
+			}
+		}
+	}
+	f.mu.Lock()
+	var gone []*worker
+	for id, w := range f.workers {
+		if !present[id] {
+			gone = append(gone, w)
+			delete(f.workers, id)
+		}
+	}
+	f.mu.Unlock()
+	for _, w := range gone {
+		close(w.gone)
+		f.cfg.Observer.State(w.table.key(), Gone, errGone)
+	}
+	c.seen = true
+	return nil
+}
+
+// tellHidden says once of each instance whose source table the login cannot see.
+func (c *coordinator) tellHidden(hidden []string) {
+	for _, capture := range hidden {
+		if c.hidden == nil {
+			c.hidden = map[string]bool{}
+		}
+		if !c.hidden[capture] {
+			c.hidden[capture] = true
+			c.flow.cfg.Observer.Note("", fmt.Sprintf("capture instance %s is left out: the login may not see its source table; GRANT VIEW DEFINITION or SELECT on it", capture))
+		}
+	}
+}
+
+// add starts the worker of a table, at its stored position or where start_from says. A table that appears while the flow runs
+// begins with its first change.
+func (c *coordinator) add(ctx context.Context, t *Table, state *catalog.State) error {
+	f := c.flow
+	l := newLane(f.cfg.MaxInFlight)
+	if f.merge != nil {
+		l = f.merge.lane
+	}
+	w := newWorker(f, t, l)
+	pos, stored := c.storedPosition(t)
+	if !stored {
+		var err error
+		if pos, err = c.startPosition(ctx, t, state); err != nil {
+			return err
+		}
+	}
+	w.pos = pos
+	w.checked = !stored
+	if !pos.IsZero() {
+		f.saver.start(t.key(), pos, stored)
+	}
+	f.mu.Lock()
+	f.workers[t.id] = w
+	f.mu.Unlock()
+	f.cfg.Observer.State(t.key(), Streaming, nil)
+	f.group.Go(func() error { return f.ended(w.run(c.run)) })
+	return nil
+}
+
+// storedPosition finds the position of a table by its name, or by its capture instance: the table may have been renamed. A
+// table that was gone for a while goes on where it was.
+func (c *coordinator) storedPosition(t *Table) (checkpoint.Position, bool) {
+	if p, ok := c.flow.saver.position(t.key()); ok {
+		return p, true
+	}
+	if p, ok := c.stored[t.key()]; ok {
+		return p, true
+	}
+	for _, p := range c.stored {
+		for _, in := range t.instances {
+			if p.Instance == in.Capture {
+				return p, true
+			}
+		}
+	}
+	return checkpoint.Position{}, false
+}
+
+// startPosition is where a table without a position begins. Zero means its first change, once the capture job has said where
+// that is.
+func (c *coordinator) startPosition(ctx context.Context, t *Table, state *catalog.State) (checkpoint.Position, error) {
+	f := c.flow
+	start := f.cfg.Start
+	if c.seen {
+		start = StartFrom{}
+	}
+	latest := checkpoint.Position{LSN: state.High.LSN, Done: true, Proof: state.High.Proof()}
+	switch {
+	case start.Latest:
+		return latest, nil
+	case !start.LSN.IsZero():
+		return checkpoint.Position{LSN: start.LSN, Done: true}, nil
+	case !start.Time.IsZero():
+		var first catalog.Transaction
+		var found bool
+		err := f.meta.use(ctx, func(conn *session.Conn) (err error) {
+			first, found, err = catalog.FirstAt(ctx, conn, start.Time, f.loc)
+			return err
+		})
+		if err != nil {
+			return checkpoint.Position{}, fmt.Errorf("looking for the first transaction since %s: %w", start.Time.Format(time.RFC3339), err)
+		}
+		if !found {
+			return latest, nil
+		}
+		p := checkpoint.Position{LSN: before(first.LSN), Done: true}
+		if e, ok := t.earliest(); ok && p.Compare(e) < 0 {
+			return checkpoint.Position{}, nil // the whole of what is retained is younger
+		}
+		return p, nil
+	}
+	return checkpoint.Position{}, nil
+}

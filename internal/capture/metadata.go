@@ -1,0 +1,67 @@
+package capture
+
+import (
+	"context"
+	"fmt"
+
+	"example.com/mssqlcdc/internal/catalog"
+	"example.com/mssqlcdc/internal/session"
+)
+
+// metadata is the connection that watches the database: the watermark, the capture instances, and which tables have changes.
+// It has one user at a time, the coordinator after the start.
+type metadata struct {
+	open func(context.Context) (*session.Conn, error)
+	conn *session.Conn
+}
+
+// use runs fn on the connection, opened when needed. A connection that fails is given up: the next use opens a new one,
+// which may be on another server.
+func (m *metadata) use(ctx context.Context, fn func(*session.Conn) error) error {
+	if m.conn == nil || m.conn.Broken() {
+		_ = m.close() // a broken connection has nothing to say
+		c, err := m.open(ctx)
+		if err != nil {
+			return err
+		}
+		m.conn = c
+	}
+	err := fn(m.conn)
+	if err != nil {
+		_ = m.close() // the error of the request is the one to tell
+	}
+	return err
+}
+
+// database reads the properties of the database, and refuses one that has no CDC.
+func (m *metadata) database(ctx context.Context) (db *catalog.Database, err error) {
+	err = m.use(ctx, func(c *session.Conn) error {
+		db, err = catalog.LoadDatabase(ctx, c)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if !db.CDCEnabled {
+		return nil, fmt.Errorf("checking database %s: change data capture is not enabled; enable it with: USE %s; EXEC sys.sp_cdc_enable_db", db.Name, catalog.Quote(db.Name))
+	}
+	return db, nil
+}
+
+// state reads the watermark and the capture instances.
+func (m *metadata) state(ctx context.Context) (s *catalog.State, err error) {
+	err = m.use(ctx, func(c *session.Conn) error {
+		s, err = catalog.LoadState(ctx, c)
+		return err
+	})
+	return s, err
+}
+
+func (m *metadata) close() error {
+	if m.conn == nil {
+		return nil
+	}
+	c := m.conn
+	m.conn = nil
+	return c.Close()
+}

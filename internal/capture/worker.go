@@ -1,0 +1,363 @@
+package capture
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"example.com/mssqlcdc/changetable"
+	"example.com/mssqlcdc/checkpoint"
+	"example.com/mssqlcdc/internal/session"
+)
+
+// replicaWait is how long a server may be behind a position before that is said to be wrong: a replica catches up, a
+// database that was restored to an earlier state does not.
+const replicaWait = 2 * time.Minute
+
+// maxVerified bounds the connections that a worker remembers to have verified its position on.
+const maxVerified = 64
+
+// worker reads one table, from its position to a target that the coordinator moves.
+type worker struct {
+	flow  *Flow
+	table *Table // its instances are replaced under flow.mu
+	lane  *lane
+	pages chan handed // ordering global: to the merge; without a page at the end of a window
+
+	wake chan struct{} // the target moved, or the instances changed
+	gone chan struct{} // closed when the table has no capture instance any more
+
+	// Under flow.mu.
+	pos     checkpoint.Position // everything up to here was read; zero before the table's start is known
+	target  checkpoint.LSN
+	state   State
+	asked   bool // a target was set that is not reached yet
+	stale   bool // the instance has to be described anew: a column's type has changed
+	checked bool // the server's history has been found to hold the position
+
+	// The worker's goroutine alone.
+	reader   *changetable.Reader
+	layout   *Layout
+	verified map[*session.Conn]bool
+	fresh    bool // nothing was read since the position came from "earliest": cleanup may move it
+	retry    backoff
+	parked   backoff
+	behind   time.Time // since when the server has not reached the position
+}
+
+func newWorker(f *Flow, t *Table, l *lane) *worker {
+	w := &worker{
+		flow: f, table: t, lane: l, wake: make(chan struct{}, 1), gone: make(chan struct{}), verified: map[*session.Conn]bool{},
+		retry: backoff{min: 100 * time.Millisecond, max: 10 * time.Second}, parked: backoff{min: 2 * time.Second, max: 5 * time.Minute},
+	}
+	if f.cfg.Global {
+		w.pages = make(chan handed)
+	}
+	return w
+}
+
+// aim sets the LSN to read up to. flow.mu is held.
+func (w *worker) aim(target checkpoint.LSN) {
+	w.target, w.asked = target, true
+	select {
+	case w.wake <- struct{}{}:
+	default:
+	}
+}
+
+// level says that everything up to an LSN was read. flow.mu is held.
+func (w *worker) level(lsn checkpoint.LSN) bool {
+	return !w.asked && w.pos.Done && w.pos.LSN.Compare(lsn) >= 0
+}
+
+// run reads until the context ends or the table is gone.
+func (w *worker) run(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	for {
+		select {
+		case <-w.wake:
+		case <-w.gone:
+			return nil
+		case <-ctx.Done():
+			return nil
+		}
+		for {
+			more, err := w.advance(ctx)
+			if ctx.Err() != nil {
+				return nil
+			}
+			if err == nil {
+				w.setState(Streaming, nil)
+				w.retry.reset()
+				w.parked.reset()
+				if more {
+					continue
+				}
+				break
+			}
+			if err := w.failed(ctx, err); err != nil {
+				return err
+			}
+			if w.isGone() {
+				return nil
+			}
+		}
+	}
+}
+
+func (w *worker) isGone() bool {
+	select {
+	case <-w.gone:
+		return true
+	default:
+		return false
+	}
+}
+
+// advance reads one page on the way to the target. more is false when the target is reached.
+func (w *worker) advance(ctx context.Context) (more bool, err error) {
+	w.flow.mu.Lock()
+	if w.pos.IsZero() {
+		w.pos, _ = w.table.earliest()
+		w.fresh = !w.pos.IsZero()
+		if w.fresh {
+			w.flow.saver.start(w.table.key(), w.pos, false)
+		}
+	}
+	if w.stale {
+		w.stale, w.reader = false, nil
+	}
+	pos, target, asked, stopped, checked := w.pos, w.target, w.asked, w.lane.stop, w.checked
+	next, started := w.table.stretch(pos, target)
+	w.flow.mu.Unlock()
+	if !asked || stopped {
+		return false, nil
+	}
+	if pos.IsZero() || !started {
+		return false, changetable.ErrNotStarted
+	}
+	if !checked {
+		if _, err := w.onConn(ctx, func(conn *session.Conn) (*changetable.Page, error) { return nil, w.verify(ctx, conn, pos, next) }); err != nil {
+			return false, err
+		}
+		w.flow.mu.Lock()
+		w.checked = true
+		w.flow.mu.Unlock()
+		w.behind = time.Time{}
+	}
+	if pos.LSN.Compare(target) > 0 || pos.LSN == target && pos.Done {
+		return false, w.arrived(ctx, pos)
+	}
+	page, err := w.read(ctx, pos, next)
+	if err != nil {
+		return false, err
+	}
+	w.behind = time.Time{}
+	w.fresh = w.fresh && page.Rows == 0
+	if page.AtHigh && next.switches {
+		w.flow.cfg.Observer.Note(w.table.key(), fmt.Sprintf("capture instance %s ends at LSN %s; reading goes on from the newer one", next.instance.Capture, next.high))
+	}
+	if err := w.give(ctx, page); err != nil {
+		return false, err
+	}
+	if w.flow.cfg.Period > 0 && page.AtHigh && page.Rows > 0 {
+		pause(ctx, w.flow.cfg.Period, w.gone) // let the next changes gather
+	}
+	return true, nil
+}
+
+// arrived notes that the target is reached.
+func (w *worker) arrived(ctx context.Context, pos checkpoint.Position) error {
+	w.flow.mu.Lock()
+	reached := w.target.Compare(pos.LSN) <= 0
+	if reached {
+		w.asked = false
+	}
+	w.flow.mu.Unlock()
+	if w.pages != nil && reached {
+		return w.hand(ctx, handed{})
+	}
+	return nil
+}
+
+// read reads the next page of a stretch.
+func (w *worker) read(ctx context.Context, pos checkpoint.Position, s stretch) (*changetable.Page, error) {
+	return w.onConn(ctx, func(conn *session.Conn) (*changetable.Page, error) {
+		if err := w.verify(ctx, conn, pos, s); err != nil {
+			return nil, err
+		}
+		began := time.Now()
+		page, err := w.reader.Read(ctx, pos, s.high, w.limits())
+		if err == nil {
+			w.flow.cfg.Observer.Read(w.table.key(), page.Rows, int64(page.Bytes), time.Since(began))
+		}
+		return page, err
+	})
+}
+
+// onConn runs fn on a connection of the pool.
+func (w *worker) onConn(ctx context.Context, fn func(*session.Conn) (*changetable.Page, error)) (*changetable.Page, error) {
+	f := w.flow
+	conn, err := f.conns.get(ctx)
+	if err != nil {
+		return nil, err
+	}
+	f.cfg.Observer.Connections(w.table.key(), 1)
+	page, err := fn(conn)
+	f.conns.put(conn, err != nil)
+	f.cfg.Observer.Connections(w.table.key(), 0)
+	if err != nil {
+		delete(w.verified, conn)
+	}
+	return page, err
+}
+
+// verify makes the reader of the stretch's instance ready on a connection. On each new one it proves the position first: the
+// connection may be to another server.
+func (w *worker) verify(ctx context.Context, conn *session.Conn, pos checkpoint.Position, s stretch) error {
+	f := w.flow
+	if w.reader == nil || w.reader.Capture() != s.instance.Capture {
+		r, err := changetable.Open(ctx, conn, s.instance.Capture, changetable.Options{
+			Isolation: f.isolation(), Location: f.loc, ReplaceInvalidText: f.cfg.ReplaceInvalidText,
+		})
+		if err != nil {
+			return err
+		}
+		w.reader, w.layout = r, newLayout(r)
+		clear(w.verified)
+	}
+	w.reader.Use(conn)
+	if w.verified[conn] {
+		return nil
+	}
+	if err := w.reader.Verify(ctx, pos); err != nil {
+		return err
+	}
+	if len(w.verified) >= maxVerified {
+		clear(w.verified)
+	}
+	w.verified[conn] = true
+	return nil
+}
+
+// limits are those of a batch. The pages that a merge holds at the same time are smaller.
+func (w *worker) limits() changetable.Limits {
+	l := changetable.Limits{Rows: w.flow.cfg.MaxRows, Bytes: w.flow.cfg.MaxBytes}
+	if w.pages != nil {
+		w.flow.mu.Lock()
+		n := max(1, len(w.flow.workers))
+		w.flow.mu.Unlock()
+		l.Bytes = max(min(l.Bytes, mergeBytes/(2*n)), 64<<10)
+	}
+	return l
+}
+
+// give hands a page on and moves the position behind it.
+func (w *worker) give(ctx context.Context, page *changetable.Page) error {
+	f := w.flow
+	next := page.Next
+	switch {
+	case page.Rows == 0:
+		page.Release()
+		if w.pages == nil {
+			f.reached(w.lane, map[string]checkpoint.Position{w.table.key(): next})
+		}
+	case w.pages != nil:
+		if err := w.hand(ctx, handed{page, w.layout}); err != nil {
+			page.Release()
+			return err
+		}
+	default:
+		if err := f.budget.acquire(ctx, page.Rows, int64(page.Bytes)); err != nil {
+			page.Release()
+			return err
+		}
+		f.enqueue(w.lane, &Batch{
+			Runs: []Run{{Table: w.table, Page: page, From: 0, To: page.Rows, Layout: w.layout}},
+			Rows: page.Rows, bytes: int64(page.Bytes),
+			positions: map[string]checkpoint.Position{w.table.key(): next},
+		})
+	}
+	f.mu.Lock()
+	w.pos = next
+	f.mu.Unlock()
+	return nil
+}
+
+// handed is a page on its way to the merge, with the layout of its records.
+type handed struct {
+	page   *changetable.Page
+	layout *Layout
+}
+
+// hand gives a page to the merge.
+func (w *worker) hand(ctx context.Context, h handed) error {
+	select {
+	case w.pages <- h:
+		return nil
+	case <-w.gone:
+		return errGone
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+var errGone = errors.New("the table has no capture instance any more")
+
+// failed decides what an error means, and waits before the next attempt. What it returns ends the flow.
+func (w *worker) failed(ctx context.Context, err error) error {
+	f := w.flow
+	if w.isGone() || errors.Is(err, errGone) || ctx.Err() != nil {
+		return nil
+	}
+	var (
+		behind *changetable.BehindError
+		gap    *changetable.GapError
+	)
+	switch {
+	case errors.As(err, &behind):
+		if w.behind.IsZero() {
+			w.behind = time.Now()
+		}
+		if time.Since(w.behind) < replicaWait {
+			w.setState(Waiting, err)
+			pause(ctx, f.cfg.PollInterval, w.gone)
+			return nil
+		}
+		err = fmt.Errorf("%w (waited %s for it)", err, replicaWait)
+	case errors.As(err, &gap) && w.fresh:
+		// Nothing was read yet and the user asked for what is retained: begin where that begins now.
+		f.mu.Lock()
+		w.pos = checkpoint.Position{Instance: gap.Instance, LSN: before(gap.Start), Done: true}
+		f.mu.Unlock()
+		return nil
+	case errors.Is(err, changetable.ErrNotStarted):
+		w.setState(Waiting, err)
+		pause(ctx, f.cfg.PollInterval, w.gone)
+		return nil
+	case session.IsTransient(err):
+		w.setState(Retrying, err)
+		w.retry.wait(ctx, w.gone)
+		return nil
+	}
+	if f.cfg.StopOnTableError {
+		return fmt.Errorf("%w: %w", ErrTable, err)
+	}
+	w.setState(Parked, err)
+	w.reader = nil // its description of the instance may be what is wrong
+	w.parked.wait(ctx, w.gone)
+	return nil
+}
+
+// setState tells of a change of state, once.
+func (w *worker) setState(s State, cause error) {
+	w.flow.mu.Lock()
+	changed := w.state != s
+	w.state = s
+	w.flow.mu.Unlock()
+	if changed {
+		w.flow.cfg.Observer.State(w.table.key(), s, cause)
+	}
+}
