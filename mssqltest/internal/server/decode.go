@@ -33,7 +33,7 @@ func cellDecoder(ti *tds.TypeInfo, t value.Type) decoder {
 	case value.TinyInt, value.SmallInt, value.Int, value.BigInt:
 		return func(cell []byte) (value.Value, bool) {
 			n, ok := tds.Int64(cell)
-			return value.NewInteger(t.ID, n), ok
+			return value.NewInt(t.ID, n), ok
 		}
 	case value.Real:
 		return func(cell []byte) (value.Value, bool) {
@@ -48,7 +48,7 @@ func cellDecoder(ti *tds.TypeInfo, t value.Type) decoder {
 	case value.Money, value.SmallMoney:
 		return func(cell []byte) (value.Value, bool) {
 			n, ok := tds.DecodeMoney(cell)
-			return value.NewInteger(t.ID, n), ok
+			return value.NewInt(t.ID, n), ok
 		}
 	case value.Decimal, value.Numeric:
 		scale := ti.Scale

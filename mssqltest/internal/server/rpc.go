@@ -157,7 +157,7 @@ func (cl *call) handle(i int) (int32, error) {
 }
 
 func handleParam(h int32) exec.Param {
-	return exec.Param{Type: value.Type{ID: value.Int}, Value: value.NewInt(int64(h)), Output: true}
+	return exec.Param{Type: value.Type{ID: value.Int}, Value: value.NewInt(value.Int, int64(h)), Output: true}
 }
 
 // newCall reads the values of a call's parameters.
