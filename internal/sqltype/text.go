@@ -94,8 +94,12 @@ func AppendDecimal(dst []byte, v decimal128.Num, scale int) []byte {
 			buf[n] = '.'
 		}
 		var r uint64
-		hi, r = hi/10, hi%10
-		lo, r = bits.Div64(r, lo, 10)
+		if hi == 0 {
+			lo, r = lo/10, lo%10
+		} else {
+			hi, r = hi/10, hi%10
+			lo, r = bits.Div64(r, lo, 10)
+		}
 		n--
 		buf[n] = byte('0' + r)
 	}
@@ -138,6 +142,10 @@ func AppendString(dst []byte, s string) ([]byte, bool) {
 	dst = append(dst, '"')
 	start := 0
 	for i := 0; i < len(s); {
+		if i+8 <= len(s) && plain(s[i:i+8]) {
+			i += 8
+			continue
+		}
 		b := s[i]
 		if b >= utf8.RuneSelf {
 			r, size := utf8.DecodeRuneInString(s[i:])
@@ -168,4 +176,14 @@ func AppendString(dst []byte, s string) ([]byte, bool) {
 		start = i
 	}
 	return append(append(dst, s[start:]...), '"'), true
+}
+
+// plain reports whether 8 bytes are ASCII that JSON strings hold as it is. Each test sets the high bit of the bytes that fail it.
+func plain(s string) bool {
+	const ones, highs = 0x0101010101010101, 0x8080808080808080
+	_ = s[7]
+	x := uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 | uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
+	quote, backslash := x^(ones*'"'), x^(ones*'\\')
+	control := (x - ones*' ') &^ x
+	return (x|control|(quote-ones)&^quote|(backslash-ones)&^backslash)&highs == 0
 }

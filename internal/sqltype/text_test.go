@@ -162,3 +162,19 @@ func TestUUIDText(t *testing.T) {
 		t.Errorf("AppendUUID = %s, want %s", got, want)
 	}
 }
+
+// Every byte at every place of the 8 bytes that are looked at together, among neighbours that could carry into it.
+func TestStringEscapesEverywhere(t *testing.T) {
+	for _, neighbour := range []string{"a", " ", "!", "\x01", "\"", "\\", "[", "\x7f"} {
+		for b := range 128 {
+			for at := range 9 {
+				s := strings.Repeat(neighbour, at) + string(rune(b)) + strings.Repeat(neighbour, 9-at)
+				quoted, ok := AppendString(nil, s)
+				var back string
+				if err := json.Unmarshal(quoted, &back); !ok || err != nil || back != s {
+					t.Fatalf("AppendString(%q) = %s, %v, read back as %q, %v", s, quoted, ok, back, err)
+				}
+			}
+		}
+	}
+}
