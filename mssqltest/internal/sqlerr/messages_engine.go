@@ -5,6 +5,7 @@ var engineMessages = map[int32]message{
 	1001: {class: 15, text: "Length or precision specification 0 is invalid.", endsBatch: true},
 	1002: {class: 15, text: "Specified scale %d is invalid.", endsBatch: true},
 	1003: {class: 15, text: "%s clause allowed only for %s.", endsBatch: true},
+	1007: {class: 15, text: "The number '%s' is out of the range for numeric representation (maximum precision 38).", endsBatch: true},
 	1010: {class: 15, text: "Invalid escape character \"%s\".", endsBatch: true},
 	1011: {class: 15, text: "The correlation name '%s' is specified multiple times in a FROM clause.", endsBatch: true},
 	1012: {class: 15, text: "The correlation name '%s' has the same exposed name as table '%s'.", endsBatch: true},
