@@ -7,11 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"maps"
-	"math/bits"
 	"os"
-	"slices"
-	"strings"
 	"sync"
 	"time"
 	"unicode/utf16"
@@ -123,30 +119,33 @@ func (s *SQLStore) take(ctx context.Context) error {
 func (s *SQLStore) give() { s.turn <- struct{}{} }
 
 // Load opens the session, makes the table if it is missing, waits for the lease, and gives the positions. After ErrLeaseLost it is
-// called again.
+// called again. One Load runs at a time.
 func (s *SQLStore) Load(ctx context.Context) (map[string]Position, error) {
 	s.stopRenewing()
-	told := false
-	for {
+	holder := ""
+	for ctx.Err() == nil {
 		positions, owner, remaining, err := s.tryLoad(ctx)
 		if err != nil || positions != nil {
 			return positions, err
 		}
-		if !told && s.cfg.OnStandby != nil {
-			told = true
+		if holder == "" && s.cfg.OnStandby != nil {
 			s.cfg.OnStandby(owner, remaining)
 		}
+		holder = owner
 		timer := time.NewTimer(min(max(remaining, shortestWait), longestWait))
 		select {
 		case <-timer.C:
 		case <-ctx.Done():
 			timer.Stop()
-			return nil, fmt.Errorf("waiting for the lease of %s in %s, which %s holds: %w", s.cfg.Key, s.cfg.Table, owner, ctx.Err())
 		case <-s.closing:
 			timer.Stop()
 			return nil, ErrClosed
 		}
 	}
+	if holder == "" {
+		return nil, fmt.Errorf("loading positions of %s in %s: %w", s.cfg.Key, s.cfg.Table, ctx.Err())
+	}
+	return nil, fmt.Errorf("waiting for the lease of %s in %s, which %s holds: %w", s.cfg.Key, s.cfg.Table, holder, ctx.Err())
 }
 
 // tryLoad gives positions, or who holds the lease for how long.
@@ -171,151 +170,6 @@ func (s *SQLStore) tryLoad(ctx context.Context) (_ map[string]Position, owner st
 	}
 	s.startRenewing()
 	return positions, "", 0, nil
-}
-
-// query runs a text on the session, opening it first. After a failure the session is closed: what state it is in is not known.
-func (s *SQLStore) query(ctx context.Context, text, declaration string, args ...driver.Value) ([][]driver.Value, error) {
-	if s.session == nil {
-		session, err := s.cfg.Open(ctx)
-		if err != nil {
-			return nil, err
-		}
-		s.session = session
-	}
-	rows, err := s.session.Query(ctx, strings.ReplaceAll(text, "{table}", s.cfg.Table), declaration, args...)
-	if err != nil {
-		return nil, errors.Join(err, s.closeSession())
-	}
-	return rows, nil
-}
-
-func (s *SQLStore) closeSession() error {
-	if s.session == nil {
-		return nil
-	}
-	session := s.session
-	s.session = nil
-	if err := session.Close(); err != nil {
-		return fmt.Errorf("closing the session: %w", err)
-	}
-	return nil
-}
-
-// Numbers of server errors.
-const (
-	errDuplicateKey  = 2627
-	errDuplicateName = 2714
-)
-
-// hasNumber reports whether err carries one of these numbers, as mssql.Error does.
-func hasNumber(err error, numbers ...int32) bool {
-	var e interface{ SQLErrorNumber() int32 }
-	return errors.As(err, &e) && slices.Contains(numbers, e.SQLErrorNumber())
-}
-
-func (s *SQLStore) ensureTable(ctx context.Context) error {
-	if s.found {
-		return nil
-	}
-	rows, err := s.query(ctx, sqlTableExists, declName, s.cfg.Table)
-	if err != nil {
-		return fmt.Errorf("looking for the checkpoint table %s: %w", s.cfg.Table, err)
-	}
-	if len(rows) == 1 && len(rows[0]) == 1 && rows[0][0] != nil {
-		s.found = true
-		return nil
-	}
-	if _, err := s.query(ctx, sqlCreateTable, ""); err != nil && !hasNumber(err, errDuplicateName) {
-		return fmt.Errorf("creating the checkpoint table %s: %w; an administrator can create it with: %s", s.cfg.Table, err,
-			strings.ReplaceAll(sqlCreateTable, "{table}", s.cfg.Table))
-	}
-	s.found = true
-	return nil
-}
-
-func (s *SQLStore) readPositions(ctx context.Context) (map[string]Position, error) {
-	rows, err := s.query(ctx, sqlLoad, declPipeline, s.cfg.Key)
-	if err != nil {
-		return nil, err
-	}
-	positions := make(map[string]Position, len(rows))
-	for _, row := range rows {
-		if len(row) != 2 {
-			return nil, fmt.Errorf("a row has %d columns, not 2", len(row))
-		}
-		table, ok1 := row[0].(string)
-		text, ok2 := row[1].(string)
-		if !ok1 || !ok2 {
-			return nil, fmt.Errorf("the row of table %v has a %T for its position", row[0], row[1])
-		}
-		p, err := ParsePosition(text)
-		if err != nil {
-			return nil, fmt.Errorf("the row of table %s: %w", table, err)
-		}
-		positions[table] = p
-	}
-	return positions, nil
-}
-
-// Save keeps the positions in one transaction (of up to 256; positions stand for themselves, so more of them take more). It
-// fails with ErrLeaseLost, and saves nothing, when another process has taken the lease.
-func (s *SQLStore) Save(ctx context.Context, changed map[string]Position) error {
-	if err := s.take(ctx); err != nil {
-		return err
-	}
-	defer s.give()
-	if !s.held {
-		return fmt.Errorf("saving positions of %s in %s: %w", s.cfg.Key, s.cfg.Table, ErrLeaseLost)
-	}
-	for chunk := range slices.Chunk(slices.Sorted(maps.Keys(changed)), mostPositions) {
-		saved, err := s.saveChunk(ctx, chunk, changed)
-		if err != nil {
-			return fmt.Errorf("saving positions of %s in %s: %w", s.cfg.Key, s.cfg.Table, err)
-		}
-		if !saved {
-			s.lose()
-			return fmt.Errorf("saving positions of %s in %s: %w", s.cfg.Key, s.cfg.Table, ErrLeaseLost)
-		}
-	}
-	return nil
-}
-
-func (s *SQLStore) saveChunk(ctx context.Context, tables []string, changed map[string]Position) (saved bool, _ error) {
-	// The number is rounded up to a power of two by saving the last one again: few texts, few plans in the server's cache.
-	n := 1 << bits.Len(uint(len(tables)-1))
-	args := make([]driver.Value, 0, 4+2*n)
-	args = append(args, s.cfg.Key, s.cfg.Owner, s.epoch, s.cfg.Lease.Milliseconds())
-	for i := range n {
-		table := tables[min(i, len(tables)-1)]
-		if err := checkTable(table); err != nil {
-			return false, err
-		}
-		if len(utf16.Encode([]rune(table))) > 520 {
-			return false, fmt.Errorf("the name of table %s is longer than 520 characters", table)
-		}
-		text, err := changed[table].MarshalJSON()
-		if err != nil {
-			return false, err
-		}
-		if len(text) > 2000 {
-			return false, fmt.Errorf("the position of table %s is longer than 2000 characters", table)
-		}
-		args = append(args, table, string(text))
-	}
-	text, ok := s.texts[n]
-	if !ok {
-		text[0], text[1] = saveText(n)
-		s.texts[n] = text
-	}
-	rows, err := s.query(ctx, text[0], text[1], args...)
-	if err != nil {
-		return false, err
-	}
-	if len(rows) != 1 || len(rows[0]) != 1 {
-		return false, errors.New("the statement gave no answer")
-	}
-	answer, ok := rows[0][0].(int64)
-	return ok && answer == 1, nil
 }
 
 // Close ends the lease, so that a standby need not wait for its expiry, and closes the session. It waits, within ctx, for what is

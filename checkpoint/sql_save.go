@@ -1,0 +1,73 @@
+package checkpoint
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"maps"
+	"math/bits"
+	"slices"
+	"unicode/utf16"
+)
+
+// Save keeps the positions in one transaction (of up to 256; positions stand for themselves, so more of them take more). It
+// fails with ErrLeaseLost, and saves nothing, when another process has taken the lease.
+func (s *SQLStore) Save(ctx context.Context, changed map[string]Position) error {
+	if err := s.take(ctx); err != nil {
+		return err
+	}
+	defer s.give()
+	if !s.held {
+		return fmt.Errorf("saving positions of %s in %s: %w", s.cfg.Key, s.cfg.Table, ErrLeaseLost)
+	}
+	for chunk := range slices.Chunk(slices.Sorted(maps.Keys(changed)), mostPositions) {
+		saved, err := s.saveChunk(ctx, chunk, changed)
+		if err != nil {
+			return fmt.Errorf("saving positions of %s in %s: %w", s.cfg.Key, s.cfg.Table, err)
+		}
+		if !saved {
+			s.lose()
+			return fmt.Errorf("saving positions of %s in %s: %w", s.cfg.Key, s.cfg.Table, ErrLeaseLost)
+		}
+	}
+	return nil
+}
+
+func (s *SQLStore) saveChunk(ctx context.Context, tables []string, changed map[string]Position) (saved bool, _ error) {
+	// The number is rounded up to a power of two by saving the last one again: few texts, few plans in the server's cache.
+	n := 1 << bits.Len(uint(len(tables)-1))
+	args := make([]driver.Value, 0, 4+2*n)
+	args = append(args, s.cfg.Key, s.cfg.Owner, s.epoch, s.cfg.Lease.Milliseconds())
+	for i := range n {
+		table := tables[min(i, len(tables)-1)]
+		if err := checkTable(table); err != nil {
+			return false, err
+		}
+		if len(utf16.Encode([]rune(table))) > 520 {
+			return false, fmt.Errorf("the name of table %s is longer than 520 characters", table)
+		}
+		text, err := changed[table].MarshalJSON()
+		if err != nil {
+			return false, err
+		}
+		if len(text) > 2000 {
+			return false, fmt.Errorf("the position of table %s is longer than 2000 characters", table)
+		}
+		args = append(args, table, string(text))
+	}
+	text, ok := s.texts[n]
+	if !ok {
+		text[0], text[1] = saveText(n)
+		s.texts[n] = text
+	}
+	rows, err := s.query(ctx, text[0], text[1], args...)
+	if err != nil {
+		return false, err
+	}
+	if len(rows) != 1 || len(rows[0]) != 1 {
+		return false, errors.New("the statement gave no answer")
+	}
+	answer, ok := rows[0][0].(int64)
+	return ok && answer == 1, nil
+}
