@@ -47,6 +47,7 @@ type Batch struct {
 	lane  *lane
 	acked bool
 	ack   func(error)
+	fail  func(error)
 }
 
 // Ack resolves the batch: nil for delivered, an error for refused. Calls after the first, for the same delivery, do nothing.
@@ -65,3 +66,7 @@ func delivery(b *Batch, resolve func(*Batch, error)) func(error) {
 	var once sync.Once
 	return func(err error) { once.Do(func() { resolve(b, err) }) }
 }
+
+// Fail resolves the batch as one that can never be given out, such as a value without a form in the message. Its lane stands
+// still from then on: the table is parked for good, or the flow ends when it is told to stop.
+func (b *Batch) Fail(err error) { b.fail(err) }

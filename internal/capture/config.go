@@ -10,7 +10,7 @@ import (
 	"example.com/mssqlcdc/internal/session"
 )
 
-// Config is what a Flow reads and how. The zero value of a bound is not usable; Validate names what is missing.
+// Config is what a Flow reads and how. Session, Tables, Store, Observer and the bounds are required.
 type Config struct {
 	Session session.Config
 	Tables  *catalog.Matcher
@@ -36,7 +36,7 @@ type Config struct {
 	Observer Observer
 }
 
-// Validate reports everything that is wrong at once.
+// Validate reports every value out of its range at once.
 func (c Config) Validate() error {
 	var errs []error
 	positive := func(name string, v int) {
@@ -56,9 +56,6 @@ func (c Config) Validate() error {
 	}
 	if c.Heartbeat <= 0 {
 		errs = append(errs, errors.New("heartbeat_interval must be above 0"))
-	}
-	if c.Store == nil || c.Tables == nil || c.Observer == nil {
-		errs = append(errs, errors.New("a store, a matcher and an observer are needed"))
 	}
 	return errors.Join(append(errs, c.Session.Validate())...)
 }
@@ -122,8 +119,8 @@ type Observer interface {
 	Position(table string, pos checkpoint.Position, lag time.Duration)
 	// State: a table changed its state; cause says why, nil for Streaming.
 	State(table string, s State, cause error)
-	// Connections: how many connections read a table now.
-	Connections(table string, n int)
+	// Connections: that many connections more (or, below 0, less) read a table.
+	Connections(table string, change int)
 	// Redelivered: a batch of that many changes was refused, and goes out again unless the table is stopped.
 	Redelivered(table string, rows int, cause error)
 	// Saved: positions of that many tables were saved, or could not be.

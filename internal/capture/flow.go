@@ -178,6 +178,7 @@ func (f *Flow) take() (*Batch, error) {
 		if b := l.take(); b != nil {
 			f.offer(l)
 			b.ack = delivery(b, f.resolve)
+			b.fail = func(err error) { f.standstill(b, err) }
 			return b, nil
 		}
 	}
@@ -235,6 +236,21 @@ func (f *Flow) resolve(b *Batch, cause error) {
 	if cause != nil {
 		f.refused(b, cause)
 	}
+}
+
+// standstill stops the lane of a batch that can never be given out.
+func (f *Flow) standstill(b *Batch, err error) {
+	f.mu.Lock()
+	if b.lane != nil {
+		b.lane.stop = true
+	}
+	f.mu.Unlock()
+	b.ack(err)
+	if f.cfg.StopOnTableError {
+		f.fail(fmt.Errorf("%w: %w", ErrTable, err))
+		return
+	}
+	f.cfg.Observer.State(b.Runs[0].Table.key(), Stopped, err)
 }
 
 // refused tells of a refusal, outside the lock.

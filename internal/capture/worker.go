@@ -207,7 +207,7 @@ func (w *worker) onConn(ctx context.Context, fn func(*session.Conn) (*changetabl
 	f.cfg.Observer.Connections(w.table.key(), 1)
 	page, err := fn(conn)
 	f.conns.put(conn, err != nil)
-	f.cfg.Observer.Connections(w.table.key(), 0)
+	f.cfg.Observer.Connections(w.table.key(), -1)
 	if err != nil {
 		delete(w.verified, conn)
 	}

@@ -1,0 +1,141 @@
+package mssqlcdc
+
+import (
+	"encoding/binary"
+	"sync"
+	"time"
+
+	"github.com/redpanda-data/benthos/v4/public/service"
+
+	"example.com/mssqlcdc/checkpoint"
+	"example.com/mssqlcdc/internal/capture"
+)
+
+// cdcObserver turns what a flow tells into metrics and a few log lines. docs/metrics.md lists the metrics.
+type cdcObserver struct {
+	log *service.Logger
+
+	rows, bytes, polls, pages, redelivered, saves, saveErrors *service.MetricCounter
+	lag, position, watermark, age, state, connections         *service.MetricGauge
+	tables, behind                                            *service.MetricGauge
+	readTime                                                  *service.MetricTimer
+
+	mu     sync.Mutex
+	states map[string]capture.State
+	held   map[string]int // connections by table
+	failed bool           // the last save failed
+}
+
+func newCDCObserver(mgr *service.Resources) *cdcObserver {
+	m := mgr.Metrics()
+	return &cdcObserver{
+		log:         mgr.Logger(),
+		rows:        m.NewCounter("mssql_cdc_changes", "table"),
+		bytes:       m.NewCounter("mssql_cdc_bytes", "table"),
+		pages:       m.NewCounter("mssql_cdc_pages", "table"),
+		polls:       m.NewCounter("mssql_cdc_polls"),
+		redelivered: m.NewCounter("mssql_cdc_redelivered_changes", "table"),
+		saves:       m.NewCounter("mssql_cdc_checkpoint_saves"),
+		saveErrors:  m.NewCounter("mssql_cdc_checkpoint_errors"),
+		lag:         m.NewGauge("mssql_cdc_lag_seconds", "table"),
+		position:    m.NewGauge("mssql_cdc_position_lsn", "table"),
+		watermark:   m.NewGauge("mssql_cdc_watermark_lsn"),
+		age:         m.NewGauge("mssql_cdc_watermark_age_seconds"),
+		state:       m.NewGauge("mssql_cdc_table_state", "table"),
+		connections: m.NewGauge("mssql_cdc_connections", "table"),
+		tables:      m.NewGauge("mssql_cdc_tables"),
+		behind:      m.NewGauge("mssql_cdc_tables_behind"),
+		readTime:    m.NewTimer("mssql_cdc_page_ns", "table"),
+		states:      map[string]capture.State{},
+		held:        map[string]int{},
+	}
+}
+
+// lsnGauge is the upper 8 bytes of an LSN, its log file sequence number and block. It grows with the log, so differences
+// show progress; the last two bytes, the slot in a block, are left out.
+func lsnGauge(l checkpoint.LSN) int64 { return int64(binary.BigEndian.Uint64(l[:8]) &^ (1 << 63)) }
+
+func (o *cdcObserver) Polled(high checkpoint.LSN, age time.Duration, tables, behind int) {
+	o.polls.Incr(1)
+	o.watermark.Set(lsnGauge(high))
+	o.age.SetFloat64(age.Seconds())
+	o.tables.Set(int64(tables))
+	o.behind.Set(int64(behind))
+}
+
+func (o *cdcObserver) Read(table string, rows int, bytes int64, took time.Duration) {
+	o.pages.Incr(1, table)
+	o.rows.Incr(int64(rows), table)
+	o.bytes.Incr(bytes, table)
+	o.readTime.Timing(took.Nanoseconds(), table)
+}
+
+func (o *cdcObserver) Position(table string, pos checkpoint.Position, lag time.Duration) {
+	o.position.Set(lsnGauge(pos.LSN), table)
+	o.lag.SetFloat64(lag.Seconds(), table)
+}
+
+func (o *cdcObserver) State(table string, s capture.State, cause error) {
+	o.state.Set(int64(s), table)
+	o.mu.Lock()
+	old, known := o.states[table]
+	o.states[table] = s
+	o.mu.Unlock()
+	if known && old == s {
+		return
+	}
+	switch s {
+	case capture.Streaming:
+		if known && old != capture.Retrying {
+			o.log.Infof("table %s goes on", table)
+		}
+	case capture.Parked:
+		o.log.Errorf("table %s is parked and tried again from time to time; the others go on: %v", table, cause)
+	case capture.Stopped:
+		o.log.Errorf("table %s stands still until a restart: %v", table, cause)
+	case capture.Gone:
+		o.log.Warnf("table %s is no longer read: %v", table, cause)
+	case capture.Waiting:
+		o.log.Infof("table %s waits: %v", table, cause)
+	case capture.Retrying:
+		o.log.Debugf("table %s is read again after: %v", table, cause)
+	}
+}
+
+func (o *cdcObserver) Connections(table string, n int) {
+	o.mu.Lock()
+	o.held[table] += n
+	held := o.held[table]
+	o.mu.Unlock()
+	o.connections.Set(int64(held), table)
+}
+
+func (o *cdcObserver) Redelivered(table string, rows int, cause error) {
+	o.redelivered.Incr(int64(rows), table)
+	o.log.Debugf("a batch of %d changes of %s was refused and goes out again in order: %v", rows, table, cause)
+}
+
+func (o *cdcObserver) Saved(_ int, err error) {
+	o.mu.Lock()
+	failed := o.failed
+	o.failed = err != nil
+	o.mu.Unlock()
+	if err != nil {
+		o.saveErrors.Incr(1)
+		if !failed {
+			o.log.Errorf("positions could not be saved, and are tried again every second; after a restart, changes since the last save are repeated: %v", err)
+		}
+		return
+	}
+	o.saves.Incr(1)
+	if failed {
+		o.log.Info("positions are saved again")
+	}
+}
+
+func (o *cdcObserver) Note(table, text string) {
+	if table != "" {
+		text = "table " + table + ": " + text
+	}
+	o.log.Warn(text)
+}
