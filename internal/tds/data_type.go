@@ -152,9 +152,6 @@ func (t DataType) FixedSize() (int, bool) {
 	return tr.size, tr.layout == layoutFixed
 }
 
-// HasCollation tells whether a TYPE_INFO of this type carries a collation.
-func (t DataType) HasCollation() bool { return traits[t].collation }
-
 // UnsupportedTypeError reports a type that this package does not speak.
 type UnsupportedTypeError struct{ Type DataType }
 

@@ -126,6 +126,29 @@ func TestMessageWriterFlush(t *testing.T) {
 	checkHex(t, "end", w.list[1], "04 01 0009 0000 02 00 62")
 }
 
+// TestMessageWriterAbort takes back a message of which packets are already out; its reader must see that.
+func TestMessageWriterAbort(t *testing.T) {
+	var w writes
+	m := NewMessageWriter(&w, 512)
+	_ = m.Begin(PacketBulkLoad, 0)
+	_, _ = m.Write(make([]byte, 600))
+	if err := m.Abort(); err != nil {
+		t.Fatal(err)
+	}
+	checkHex(t, "last header", w.all()[512:520], "07 03 0068 0000 02 00")
+	r := NewMessageReader(bytes.NewReader(w.all()), 0)
+	_, _ = r.Next()
+	if _, err := r.ReadAll(nil); err != ErrIgnored {
+		t.Errorf("reading it: %v", err)
+	}
+	w.list = nil
+	m.Reset(&w)
+	if err := m.WriteMessage(PacketSQLBatch, 0, []byte("a")); err != nil {
+		t.Fatal(err)
+	}
+	checkHex(t, "next message", w.all(), "01 01 0009 0000 01 00 61")
+}
+
 func TestMessageWriterMisuse(t *testing.T) {
 	m := NewMessageWriter(io.Discard, 1)
 	if m.PacketSize() != MinPacketSize {

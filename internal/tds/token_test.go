@@ -100,6 +100,46 @@ func TestTokenRefusals(t *testing.T) {
 	}
 }
 
+func TestDoneValues(t *testing.T) {
+	d := Done{Status: DoneMore | DoneCount, RowCount: 3}
+	if n, ok := d.Count(); !d.More() || d.Failed() || n != 3 || !ok {
+		t.Errorf("%+v", d)
+	}
+	d = Done{Status: DoneSrvError, RowCount: 3}
+	if _, ok := d.Count(); d.More() || !d.Failed() || ok {
+		t.Errorf("%+v", d)
+	}
+}
+
+func TestFindFeature(t *testing.T) {
+	a := FeatureExtAck{{FeatureUTF8Support, []byte{1}}}
+	if data, ok := a.Find(FeatureUTF8Support); !ok || len(data) != 1 {
+		t.Errorf("%x %t", data, ok)
+	}
+	if _, ok := a.Find(FeatureFedAuth); ok {
+		t.Error("a feature that is not there")
+	}
+}
+
+// TestTokenReaderReset reads a second reply, which may not use the columns of the first.
+func TestTokenReaderReset(t *testing.T) {
+	tr := NewTokenReader(bytes.NewReader(unhex(t, "81 0100 00000000 0000 30 00 d1 01 d1")), Limits{})
+	var err error
+	for err == nil {
+		_, err = tr.Next()
+	}
+	if !errors.Is(err, io.ErrUnexpectedEOF) {
+		t.Fatal(err)
+	}
+	tr.Reset(bytes.NewReader(unhex(t, "79 01000000 d1 01")))
+	if kind, err := tr.Next(); err != nil || kind != TokenReturnStatus || tr.ReturnStatus != 1 {
+		t.Errorf("%v %v %v", kind, tr.ReturnStatus, err)
+	}
+	if _, err := tr.Next(); !errors.Is(err, ErrNoColumns) {
+		t.Errorf("row of an earlier reply's columns: %v", err)
+	}
+}
+
 func TestCEKTable(t *testing.T) {
 	for wire, legal := range map[string]bool{
 		"81 0100 0000 00000000 0000 38 00": true,
