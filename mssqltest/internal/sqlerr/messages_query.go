@@ -106,6 +106,7 @@ var queryMessages = map[int32]message{
 	300: {class: 14, text: "%s permission was denied on object '%s', database '%s'."},
 	302: {class: 16, state: 0, text: "The newsequentialid() built-in function can only be used in a DEFAULT expression for a column of type 'uniqueidentifier' in a CREATE TABLE or ALTER TABLE statement. It cannot be combined with other operators to form a complex scalar expression.", endsBatch: true},
 	303: {class: 16, text: "The table '%s' is ambiguous.", endsBatch: true},
+	305: {class: 16, text: "The %s data type cannot be compared or sorted, except when using the IS NULL operator.", endsBatch: true},
 	306: {class: 16, state: 2, text: "The text, ntext, and image data types cannot be compared or sorted, except when using IS NULL or LIKE operator.", endsBatch: true},
 	307: {class: 16, text: "Index ID %d on table '%s' (specified in the FROM clause) does not exist.", endsBatch: true},
 	308: {class: 16, text: "Index '%s' on table '%s' (specified in the FROM clause) does not exist.", endsBatch: true},

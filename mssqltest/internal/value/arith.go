@@ -284,57 +284,42 @@ func scaleBig(z *big.Int, n int, round bool) *big.Int {
 	return q
 }
 
-// Negate returns -v. Errors: 8117 for what has no minus, 8115 overflow.
-func Negate(v Value, t Type) (Value, Type, error) {
-	switch t.ID.family() {
-	case famInt:
-		switch t.ID {
-		case Bit:
-			return Value{}, t, sqlerr.New(8117, t.plain(), "minus")
-		case TinyInt:
-			t = Type{ID: SmallInt}
-		}
-		if v.IsNull() {
-			return v, t, nil
-		}
-		out, err := intArith('-', 0, v.Int(), t)
-		return out, t, err
-	case famMoney:
-		if v.IsNull() {
-			return v, t, nil
-		}
-		out, err := moneyArith('-', 0, v.Int(), t)
-		return out, t, err
-	case famDecimal:
-		if v.IsNull() {
-			return v, t, nil
-		}
-		return NewDecimal(!v.neg, v.hi, v.lo, t.Scale), t, nil
-	case famFloat:
-		if v.IsNull() {
-			return v, t, nil
-		}
-		out, err := floatArith('-', 0, v.Float(), t)
-		return out, t, err
-	case famNone:
-		return Value{}, Type{ID: Int}, nil
+// Negate returns -v, of the type of v; a tinyint that has a value but 0 does not fit. Errors: 8117 for what has no minus,
+// 8115 overflow.
+func Negate(v Value, t Type) (Value, error) {
+	f := t.ID.family()
+	switch {
+	case f == famNone:
+		return Value{}, nil
+	case !t.IsNumber() || t.ID == Bit:
+		return Value{}, sqlerr.New(8117, t.plain(), "minus")
+	case v.IsNull():
+		return v, nil
 	}
-	return Value{}, t, sqlerr.New(8117, t.plain(), "minus")
+	switch f {
+	case famInt:
+		return intArith('-', 0, v.Int(), t)
+	case famMoney:
+		return moneyArith('-', 0, v.Int(), t)
+	case famDecimal:
+		return NewDecimal(!v.neg, v.hi, v.lo, t.Scale), nil
+	}
+	return floatArith('-', 0, v.Float(), t)
 }
 
 // BitNot returns ~v. Error 8117 for what is no integer.
-func BitNot(v Value, t Type) (Value, Type, error) {
+func BitNot(v Value, t Type) (Value, error) {
 	if !t.IsInteger() {
-		return Value{}, t, sqlerr.New(8117, t.plain(), "'~'")
+		return Value{}, sqlerr.New(8117, t.plain(), "'~'")
 	}
 	if v.IsNull() {
-		return v, t, nil
+		return v, nil
 	}
 	switch t.ID {
 	case Bit:
-		return NewBit(v.lo == 0), t, nil
+		return NewBit(v.lo == 0), nil
 	case TinyInt:
-		return NewInt(TinyInt, int64(^uint8(v.lo))), t, nil
+		return NewInt(TinyInt, int64(^uint8(v.lo))), nil
 	}
-	return NewInt(t.ID, ^v.Int()), t, nil
+	return NewInt(t.ID, ^v.Int()), nil
 }
