@@ -110,7 +110,7 @@ func (v *vector) room(n int) error {
 		return errTooLong
 	}
 	if v.used+n > len(v.data) {
-		v.data = v.pool.Reallocate(max(v.used+n, 2*v.used, v.hintUsed), v.data)
+		v.data = v.pool.Reallocate(max(v.used+n, v.used+v.used/4, v.hintUsed), v.data)
 	}
 	return nil
 }
@@ -212,7 +212,7 @@ func (v *vector) truncate(n int) {
 		}
 	}
 	if v.width < 0 && v.offsets != nil {
-		_, v.used = 0, int(binary.NativeEndian.Uint32(v.offsets[4*n:]))
+		v.used = int(binary.NativeEndian.Uint32(v.offsets[4*n:]))
 	}
 }
 
