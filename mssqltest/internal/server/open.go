@@ -1,7 +1,6 @@
 package server
 
 import (
-	"bufio"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -20,9 +19,8 @@ var errTurnedAway = errors.New("client turned away")
 
 // open takes the connection from its first byte to a session.
 func (c *conn) open() error {
-	first := bufio.NewReaderSize(c.nc, 1)
-	b, err := first.Peek(1)
-	if err != nil {
+	var b [1]byte
+	if _, err := io.ReadFull(c.nc, b[:]); err != nil {
 		return err
 	}
 	c.nc = &peeked{Conn: c.nc, first: b[0], pending: true}
@@ -156,5 +154,3 @@ func (p *peeked) Read(b []byte) (int, error) {
 	}
 	return p.Conn.Read(b)
 }
-
-var _ io.Reader = (*peeked)(nil)
