@@ -53,8 +53,9 @@ func (r *Reader) Read(ctx context.Context, from checkpoint.Position, high checkp
 
 func (r *Reader) checkFrom(from checkpoint.Position, high checkpoint.LSN) error {
 	switch {
-	case from.Instance != "" && from.Instance != r.inst.Capture:
-		return fmt.Errorf("reading changes of %s: a position of capture instance %s was given to a reader of %s", r.plan.table, from.Instance, r.inst.Capture)
+	case from.Instance != "" && from.Instance != r.inst.Capture && !from.Done:
+		// Between transactions one instance can go on where another ended.
+		return fmt.Errorf("reading changes of %s: a position inside of a transaction of capture instance %s was given to a reader of %s", r.plan.table, from.Instance, r.inst.Capture)
 	case from.IsZero():
 		return fmt.Errorf("reading changes of %s: there is no position to read from", r.plan.table)
 	case from.LSN.Compare(high) > 0:

@@ -375,7 +375,7 @@ func TestReadRefusesPositionsThatAreNotItsOwn(t *testing.T) {
 		r    *Reader
 		from checkpoint.Position
 	}{
-		{"another instance", r, checkpoint.Position{Instance: "v2", LSN: lsn(3), Done: true}},
+		{"inside of a transaction of another instance", r, checkpoint.Position{Instance: "v2", LSN: lsn(3), CommandID: 1, SeqVal: lsn(1), Operation: 2}},
 		{"none", r, checkpoint.Position{}},
 		{"above the watermark", r, checkpoint.Position{LSN: lsn(10), Done: true}},
 		{"inside of a transaction that cannot be split", old, checkpoint.Position{LSN: lsn(3), SeqVal: lsn(1), Operation: 2}},
@@ -386,6 +386,15 @@ func TestReadRefusesPositionsThatAreNotItsOwn(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestAnInstanceGoesOnWhereAnotherEnded(t *testing.T) {
+	f := &fake{start: 4, max: 5, rows: []change{{lsn: 5, cmd: 1, seq: 1, op: Insert, id: 1}}}
+	p, err := newTestReader(t, f, nil).Read(context.Background(), checkpoint.Position{Instance: "v1", LSN: lsn(4), Done: true}, lsn(5), Limits{})
+	if err != nil || p.Rows != 1 || p.Next.Instance != "dbo_t" {
+		t.Fatalf("Read: %+v, %v", p, err)
+	}
+	p.Release()
 }
 
 func TestEarliest(t *testing.T) {
