@@ -107,7 +107,7 @@ func (b *Builder) AppendDriverRow(row []driver.Value) error {
 		case v.kind == sqltype.Text:
 			err = b.appendText(i, v, x)
 		case v.kind == sqltype.Variant:
-			err = b.appendVariant(i, v, x, row[cell+1])
+			err = b.appendVariant(i, v, x, row[cell+1], row[cell+2])
 		default:
 			err = b.appends[i](v, x)
 		}
@@ -115,9 +115,7 @@ func (b *Builder) AppendDriverRow(row []driver.Value) error {
 			b.Truncate(b.rows)
 			return b.cellError(Cell{Row: b.rows, Column: i}, err)
 		}
-		if cell++; v.kind == sqltype.Variant {
-			cell++
-		}
+		cell += v.cells
 	}
 	b.rows++
 	return nil
@@ -168,8 +166,12 @@ func (b *Builder) appendText(column int, v *vector, x driver.Value) error {
 	return v.putString(b.inspect(column, s))
 }
 
-func (b *Builder) appendVariant(column int, v *vector, x, declared driver.Value) error {
+func (b *Builder) appendVariant(column int, v *vector, x, declared, converted driver.Value) error {
 	if s, ok := x.(string); ok {
+		s, err := variantText(s, converted)
+		if err != nil {
+			return err
+		}
 		x = b.inspect(column, s)
 	}
 	var err error

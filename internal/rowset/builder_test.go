@@ -169,7 +169,7 @@ func TestVariants(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			b := checkedBuilder(t, false, "sql_variant", "int")
-			appendRows(t, b, []driver.Value{tt.value, tt.declared, int64(7)}, []driver.Value{nil, nil, int64(8)})
+			appendRows(t, b, []driver.Value{tt.value, tt.declared, nil, int64(7)}, []driver.Value{nil, nil, nil, int64(8)})
 			rec := finish(t, b)
 			defer rec.Release()
 			if got := rec.Column(0).(*array.String).Value(0); got != tt.want {
@@ -177,6 +177,42 @@ func TestVariants(t *testing.T) {
 			}
 			if !rec.Column(0).IsNull(1) || rec.Column(1).(*array.Int32).Value(1) != 8 {
 				t.Errorf("NULL or the column behind is wrong: %v", rec)
+			}
+		})
+	}
+}
+
+// Text in a code page is what the server converted, since a variant's collation is not the column's.
+func TestVariantTextInCodePage(t *testing.T) {
+	tests := []struct {
+		name      string
+		value     string
+		converted driver.Value
+		want      string // "" = an error
+	}{
+		{"UTF-8 decoded as another page", "Ã©", "é", `{"type":"varchar","value":"é"}`},
+		{"ASCII longer than the conversion", strings.Repeat("x", 8000), strings.Repeat("x", 4000), `{"type":"varchar","value":"` + strings.Repeat("x", 8000) + `"}`},
+		{"longest", strings.Repeat("Ã©", 3999), strings.Repeat("é", 3999), `{"type":"varchar","value":"` + strings.Repeat("é", 3999) + `"}`},
+		{"too long", strings.Repeat("Ã©", 4001), strings.Repeat("é", 4000), ""},
+		{"not text", "Ã©", int64(1), ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			b := checkedBuilder(t, false, "sql_variant")
+			err := b.AppendDriverRow([]driver.Value{tt.value, "varchar(0,0)", tt.converted})
+			if tt.want == "" {
+				if err == nil {
+					t.Error("it is accepted")
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			rec := finish(t, b)
+			defer rec.Release()
+			if got := rec.Column(0).ValueStr(0); got != tt.want {
+				t.Errorf("got %.100s, want %.100s", got, tt.want)
 			}
 		})
 	}
@@ -202,8 +238,8 @@ func TestRefusedCells(t *testing.T) {
 		{"decimal too long", "decimal(38,2)", []driver.Value{[]byte("1" + strings.Repeat("0", 37))}, "38"},
 		{"uniqueidentifier length", "uniqueidentifier", []driver.Value{make([]byte, 15)}, "15 bytes"},
 		{"rowversion length", "rowversion", []driver.Value{make([]byte, 4)}, "4 bytes"},
-		{"variant without type", "sql_variant", []driver.Value{int64(1), nil}, "type of a variant"},
-		{"variant of unknown type", "sql_variant", []driver.Value{int64(1), "quantum(0,0)"}, "quantum"},
+		{"variant without type", "sql_variant", []driver.Value{int64(1), nil, nil}, "type of a variant"},
+		{"variant of unknown type", "sql_variant", []driver.Value{int64(1), "quantum(0,0)", nil}, "quantum"},
 		{"too few values", "int", nil, "1 values for 2"},
 	}
 	for _, tt := range tests {
@@ -253,9 +289,9 @@ func units(s string) []byte {
 func TestSuspects(t *testing.T) {
 	b := checkedBuilder(t, false, "nvarchar(20)", "varchar(20)", "sql_variant")
 	appendRows(t, b,
-		[]driver.Value{"plain", "a\x80b", "x", "nvarchar(0,0)"},
-		[]driver.Value{"genuine \uFFFD", "tail", "v\uFFFD", "nvarchar(0,0)"},
-		[]driver.Value{"last", nil, int64(1), "int(10,0)"})
+		[]driver.Value{"plain", "a\x80b", "x", "nvarchar(0,0)", nil},
+		[]driver.Value{"genuine \uFFFD", "tail", "v\uFFFD", "nvarchar(0,0)", nil},
+		[]driver.Value{"last", nil, int64(1), "int(10,0)", nil})
 	want := []Cell{{0, 1}, {1, 0}, {1, 2}}
 	if got := b.Suspects(); len(got) != 3 || got[0] != want[0] || got[1] != want[1] || got[2] != want[2] {
 		t.Fatalf("suspects %v, want %v", got, want)

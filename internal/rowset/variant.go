@@ -7,11 +7,49 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf16"
+	"unicode/utf8"
 
 	"example.com/mssqlcdc/internal/sqltype"
 )
 
 var errNoNumber = errors.New("a number that is not finite")
+
+// mostVariantUnits is the length of the longest nvarchar that a variant converts to.
+const mostVariantUnits = 4000
+
+// variantText gives the text of a variant: what the server converted, if that was char or varchar. ASCII is the same in every code
+// page, so there the driver's text serves, however long it is.
+func variantText(s string, converted driver.Value) (string, error) {
+	if converted == nil || isASCII(s) {
+		return s, nil
+	}
+	text, ok := converted.(string)
+	if !ok {
+		return "", fmt.Errorf("the text of a variant: %w", wrongKind(converted, "string"))
+	}
+	if len(text) >= mostVariantUnits && utf16Len(text) >= mostVariantUnits {
+		return "", fmt.Errorf("a variant holds more text in a code page than the %d characters that can be read", mostVariantUnits)
+	}
+	return text, nil
+}
+
+func isASCII(s string) bool {
+	for i := range len(s) {
+		if s[i] >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
+}
+
+func utf16Len(s string) int {
+	n := 0
+	for _, r := range s {
+		n += utf16.RuneLen(r)
+	}
+	return n
+}
 
 // appendVariant appends the JSON object of a variant: its value and the declaration that the second expression of
 // sqltype.Type.SelectList gave, "decimal(5,2)" or "nvarchar(0,0)".

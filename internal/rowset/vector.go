@@ -25,6 +25,7 @@ type vector struct {
 	dtype arrow.DataType
 	kind  sqltype.Kind
 	width int // bytes of a fixed value; 0 = bits; -1 = variable
+	cells int // driver values of a row
 
 	rows, nulls int
 	valid       []byte // nil until the first NULL
@@ -37,7 +38,7 @@ type vector struct {
 }
 
 func newVector(p *Pool, name string, t sqltype.Type) *vector {
-	v := &vector{pool: p, name: name, typ: t, dtype: t.Inside(), kind: t.Kind(), hintRows: firstRows}
+	v := &vector{pool: p, name: name, typ: t, dtype: t.Inside(), kind: t.Kind(), cells: t.Cells(), hintRows: firstRows}
 	switch v.kind {
 	case sqltype.Bit:
 		v.width = 0

@@ -6,8 +6,9 @@ import (
 )
 
 // SelectList is what a query has to select so that a driver row carries a column of type t without loss; quoted is the column's
-// name as the query spells it. Most types are one expression, the column itself. A sql_variant is two, its value and the
-// declaration of its own type, because the driver gives bytes for a decimal, for money, for a GUID and for binary alike.
+// name as the query spells it. Most types are one expression, the column itself. A sql_variant is three: its value; the declaration
+// of its own type, because the driver gives bytes for a decimal, for money, for a GUID and for binary alike; and what is char or
+// varchar in it as nvarchar, since a variant has a collation of its own. A variant converts to no (max) type.
 //
 // Text in a code page is converted to nvarchar by the server unless the page is 1252: the driver knows neither UTF-8 collations
 // nor all language identifiers. json and vector have no form in TDS 7.4.
@@ -17,7 +18,11 @@ func (t Type) SelectList(quoted string) []string {
 		prop := func(p string) string {
 			return "CONVERT(nvarchar(128), SQL_VARIANT_PROPERTY(" + quoted + ", '" + p + "'))"
 		}
-		return []string{quoted, prop("BaseType") + " + N'(' + " + prop("Precision") + " + N',' + " + prop("Scale") + " + N')'"}
+		return []string{
+			quoted,
+			prop("BaseType") + " + N'(' + " + prop("Precision") + " + N',' + " + prop("Scale") + " + N')'",
+			"CASE WHEN " + prop("BaseType") + " IN (N'char', N'varchar') THEN CONVERT(nvarchar(4000), " + quoted + ") END",
+		}
 	case "json", "vector", "text":
 		return []string{"CONVERT(nvarchar(max), " + quoted + ")"}
 	case "char", "varchar":
@@ -40,7 +45,7 @@ func ExactText(quoted string) string {
 // Cells is the number of driver values that a column of type t takes: the length of its SelectList.
 func (t Type) Cells() int {
 	if t.Kind() == Variant {
-		return 2
+		return 3
 	}
 	return 1
 }

@@ -125,7 +125,8 @@ func TestSelectList(t *testing.T) {
 		{Type{Name: "varchar", Length: 20}, []string{"CONVERT(nvarchar(20), [c])"}},
 		{Type{Name: "vector", Length: Max}, []string{"CONVERT(nvarchar(max), [c])"}},
 		{Type{Name: "sql_variant"}, []string{"[c]", "CONVERT(nvarchar(128), SQL_VARIANT_PROPERTY([c], 'BaseType')) + N'(' + " +
-			"CONVERT(nvarchar(128), SQL_VARIANT_PROPERTY([c], 'Precision')) + N',' + CONVERT(nvarchar(128), SQL_VARIANT_PROPERTY([c], 'Scale')) + N')'"}},
+			"CONVERT(nvarchar(128), SQL_VARIANT_PROPERTY([c], 'Precision')) + N',' + CONVERT(nvarchar(128), SQL_VARIANT_PROPERTY([c], 'Scale')) + N')'",
+			"CASE WHEN CONVERT(nvarchar(128), SQL_VARIANT_PROPERTY([c], 'BaseType')) IN (N'char', N'varchar') THEN CONVERT(nvarchar(4000), [c]) END"}},
 	}
 	for _, tt := range tests {
 		if got := tt.typ.SelectList("[c]"); !slices.Equal(got, tt.want) || len(got) != tt.typ.Cells() {
