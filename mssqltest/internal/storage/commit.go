@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"slices"
 	"time"
 )
 
@@ -11,8 +12,10 @@ func (tx *Tx) Commit() (LSN, error) {
 	if tx.ended {
 		return lsn, nil
 	}
-	for _, db := range tx.touched() {
-		lsn = db.commit(tx)
+	for _, db := range tx.dbs {
+		if tx.changed(db) {
+			lsn = db.commit(tx)
+		}
 	}
 	for c, t := range tx.tables {
 		if t.writer {
@@ -23,6 +26,16 @@ func (tx *Tx) Commit() (LSN, error) {
 	}
 	tx.end()
 	return lsn, nil
+}
+
+// changed says whether there is something to commit in db. What was undone no longer counts.
+func (tx *Tx) changed(db *Database) bool {
+	for i := len(tx.changes) - 1; i >= 0; i-- {
+		if tx.changes[i].core.db == db {
+			return true
+		}
+	}
+	return tx.logs[db] != nil && !tx.logs[db].empty() || slices.ContainsFunc(tx.catalog, func(d catalogDo) bool { return d.db == db })
 }
 
 func (db *Database) commit(tx *Tx) LSN {

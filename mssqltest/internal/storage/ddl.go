@@ -58,9 +58,9 @@ func (tx *Tx) prepareObject(db *Database, h *ObjectHeader) error {
 
 // doCatalog makes a change of the current catalog that the commit repeats on the Root and a rollback takes back.
 func (tx *Tx) doCatalog(db *Database, op catalogOp) {
+	tx.touch(db)
 	db.mu.Lock()
 	db.catalog = db.catalog.with(op)
-	db.touchedBy[tx.ID] = struct{}{}
 	db.mu.Unlock()
 	tx.catalog = append(tx.catalog, catalogDo{db, op})
 }

@@ -69,7 +69,7 @@ func keyText(d *TableDef, x *IndexDef, vals []value.Value) string {
 		if v := vals[c.Column]; v.IsNull() {
 			b.WriteString("<NULL>")
 		} else {
-			b.WriteString(formatValue(v, d.Columns[c.Column].Type))
+			b.WriteString(value.Display(v, d.Columns[c.Column].Type))
 		}
 	}
 	b.WriteByte(')')

@@ -171,13 +171,13 @@ func (x *IndexDef) AppendKey(dst []byte, d *TableDef, vals ...value.Value) []byt
 // AppendColumnKey appends the encoded value of key column i of x.
 func (x *IndexDef) AppendColumnKey(dst []byte, d *TableDef, i int, v value.Value) []byte {
 	c := x.Columns[i]
-	return appendValueKey(dst, v, d.Columns[c.Column].Type, c.Desc)
+	return value.AppendKey(dst, v, d.Columns[c.Column].Type, c.Desc)
 }
 
 // appendRow appends the encoded key columns of a row.
 func (x *IndexDef) appendRow(dst []byte, d *TableDef, vals []value.Value) []byte {
 	for _, c := range x.Columns {
-		dst = appendValueKey(dst, vals[c.Column], d.Columns[c.Column].Type, c.Desc)
+		dst = value.AppendKey(dst, vals[c.Column], d.Columns[c.Column].Type, c.Desc)
 	}
 	return dst
 }

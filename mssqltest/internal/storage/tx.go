@@ -1,7 +1,6 @@
 package storage
 
 import (
-	"cmp"
 	"context"
 	"encoding/binary"
 	"maps"
@@ -55,6 +54,7 @@ type Tx struct {
 	catalog []catalogDo // DDL of schema objects, oldest first
 	tables  map[*tableCore]*txTable
 	logs    map[*Database]*txLog
+	dbs     []*Database // changed ones
 	command int32
 	saves   []savepoint
 	stmts   []*statement
@@ -254,7 +254,7 @@ func (in *Instance) OpenTransactions() []TxInfo {
 	return out
 }
 
-// info is called by other goroutines than the transaction's; changed databases are kept by touch for that reason.
+// info is called by other goroutines than the transaction's, with the instance's mutex held.
 func (tx *Tx) info() TxInfo {
 	i := TxInfo{ID: tx.ID, Began: tx.began, Isolation: tx.o.Isolation}
 	if tx.o.Session != nil {
@@ -273,26 +273,13 @@ func (tx *Tx) info() TxInfo {
 
 // touch notes that the transaction changes a database.
 func (tx *Tx) touch(db *Database) {
+	if slices.Contains(tx.dbs, db) {
+		return
+	}
+	tx.dbs = append(tx.dbs, db)
 	db.mu.Lock()
 	db.touchedBy[tx.ID] = struct{}{}
 	db.mu.Unlock()
-}
-
-// touched lists the databases that the transaction has changed, by id.
-func (tx *Tx) touched() []*Database {
-	set := map[*Database]bool{}
-	for c, t := range tx.tables {
-		if t.writer || t.rebuilt {
-			set[c.db] = true
-		}
-	}
-	for _, d := range tx.catalog {
-		set[d.db] = true
-	}
-	for db := range tx.logs {
-		set[db] = true
-	}
-	return slices.SortedFunc(maps.Keys(set), func(a, b *Database) int { return cmp.Compare(a.ID, b.ID) })
 }
 
 // tranID is the transaction id as log records show it.
@@ -305,7 +292,7 @@ func (tx *Tx) tranID() (b [6]byte) {
 // end frees everything that the transaction holds.
 func (tx *Tx) end() {
 	tx.ended = true
-	for _, db := range tx.touched() {
+	for _, db := range tx.dbs {
 		db.mu.Lock()
 		delete(db.touchedBy, tx.ID)
 		db.mu.Unlock()
