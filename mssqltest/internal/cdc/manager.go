@@ -41,6 +41,7 @@ type Manager struct {
 	mu     sync.Mutex
 	closed bool
 	delay  time.Duration
+	manual bool // jobs are made stopped
 	maxLOB int64
 	byDB   map[*storage.Database]*dbState
 }
@@ -102,6 +103,13 @@ func (m *Manager) SetDelay(d time.Duration) {
 	m.delay = d
 }
 
+// SetManual makes the capture jobs that are made from now on wait for sp_cdc_start_job or Job.Start.
+func (m *Manager) SetManual(on bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.manual = on
+}
+
 // Job is the capture job of a database, nil where there is none.
 func (m *Manager) Job(db *storage.Database) *Job {
 	m.mu.Lock()
@@ -145,7 +153,7 @@ func (m *Manager) addJobs(db *storage.Database, capture, cleanup, start bool) {
 	if m.closed || !start {
 		return
 	}
-	if capture {
+	if capture && !m.manual {
 		s.job.start()
 	}
 	if cleanup {
