@@ -32,9 +32,15 @@ func (c *Control) CaptureScan(ctx context.Context, database string) error {
 	return c.job(database, func(j *cdc.Job) error { return j.Scan(ctx) })
 }
 
-// CaptureError adds a row to sys.dm_cdc_errors.
-func (c *Control) CaptureError(database string, number int32, message string) error {
-	return c.job(database, func(j *cdc.Job) error { j.InjectError(number, 16, message); return nil })
+// CaptureError makes the next scans that find a transaction fail with an error of that number, which sys.dm_cdc_errors
+// then shows: times of them, or with 0 all until CaptureErrorsClear.
+func (c *Control) CaptureError(database string, number int32, message string, times int) error {
+	return c.job(database, func(j *cdc.Job) error { j.InjectError(number, message, times); return nil })
+}
+
+// CaptureErrorsClear takes injected errors back and empties sys.dm_cdc_errors.
+func (c *Control) CaptureErrorsClear(database string) error {
+	return c.job(database, func(j *cdc.Job) error { j.ClearErrors(); return nil })
 }
 
 // Cleanup removes the changes of a capture instance below a low water mark ("0x" and twenty hex digits), as
@@ -44,9 +50,21 @@ func (c *Control) Cleanup(database, instance, lowWaterMark string, threshold int
 	if err != nil || len(raw) != len(storage.LSN{}) {
 		return fmt.Errorf("cleaning up %s: %q is no LSN", instance, lowWaterMark)
 	}
-	return c.job(database, func(j *cdc.Job) error {
-		return j.Cleanup(context.Background(), instance, storage.LSN(raw), threshold)
-	})
+	db, err := c.database(database)
+	if err != nil {
+		return err
+	}
+	mark := storage.LSN(raw)
+	return c.s.cdc.CleanupInstance(context.Background(), db, instance, &mark, int64(threshold), nil)
+}
+
+// CleanupJob runs the cleanup job of a database once, now, with the retention that it is set to.
+func (c *Control) CleanupJob(database string) error {
+	db, err := c.database(database)
+	if err != nil {
+		return err
+	}
+	return c.s.cdc.RunCleanup(context.Background(), db)
 }
 
 // OldChangeTables makes instances that are enabled from now on have change tables of the old kind, without

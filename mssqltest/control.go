@@ -59,7 +59,7 @@ func (c *Control) Connections() []Event {
 func (c *Control) OpenRequests() int { return c.s.net.OpenRequests() }
 
 // OpenTransactions counts the transactions that have neither committed nor rolled back.
-func (c *Control) OpenTransactions() int { return c.s.storage.OpenTransactions() }
+func (c *Control) OpenTransactions() int { return len(c.s.storage.OpenTransactions()) }
 
 // Locks lists the locks that are held or waited for, as "mode status resource of session".
 func (c *Control) Locks() []string {
@@ -80,21 +80,19 @@ func (c *Control) ReadOnly(database string, on bool) error {
 	return nil
 }
 
-// Promote makes a replica the primary, with what it shows: later commits are lost and the history forks, as after a
-// forced failover. All connections are cut; the former primary's listener serves a secondary from then on.
+// Promote makes a replica the primary, as a forced failover does. What was committed since Replica.Freeze is lost and
+// the history forks there; without Freeze nothing is lost. All connections are cut; the former primary's listener serves
+// a secondary from then on.
 func (c *Control) Promote(r *Replica) error {
 	if r.s != c.s {
 		return fmt.Errorf("promoting %s: a replica of another server", r.name)
 	}
 	c.Cut(nil)
-	roots := map[*storage.Database]*storage.Root{}
-	for _, db := range c.s.storage.Databases() {
-		if db.ID >= storage.FirstUserDatabase {
-			roots[db] = r.root(db)
-		}
-	}
-	for db, root := range roots {
-		if err := c.restore(db, root.Backup()); err != nil {
+	r.mu.Lock()
+	lost := r.frozen
+	r.mu.Unlock()
+	for db, f := range lost {
+		if err := c.restore(db, f.backup); err != nil {
 			return fmt.Errorf("promoting %s: %w", r.name, err)
 		}
 	}

@@ -20,7 +20,7 @@ type Replica struct {
 	mu      sync.Mutex
 	primary bool
 	lag     time.Duration
-	frozen  bool
+	frozen  map[*storage.Database]*frozen // nil while the log arrives
 	shown   map[*storage.Database]*storage.Root // what was shown last: a replica never goes back
 	subs    map[*storage.Database]*storage.Subscription
 }
@@ -63,28 +63,38 @@ func (r *Replica) Addr() string { return r.addr }
 // ConnString is Server.ConnString for the replica.
 func (r *Replica) ConnString(params ...string) string { return r.s.connString(r.addr, params) }
 
-// SetLag makes the replica show what was committed d ago.
+// SetLag makes the replica show what was committed d ago. It has the log all the same: nothing is lost if it is promoted.
 func (r *Replica) SetLag(d time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.lag = d
 }
 
-// Freeze stops the replica where it is; nothing that is committed later shows until Thaw.
+// frozen is where the log of a database stopped arriving.
+type frozen struct {
+	root   *storage.Root
+	backup *storage.Backup
+}
+
+// Freeze stops the log on its way to the replica: what is committed from now on does not show until Thaw, and is lost
+// if the replica is promoted.
 func (r *Replica) Freeze() {
+	at := map[*storage.Database]*frozen{}
 	for _, db := range r.s.storage.Databases() {
-		r.root(db)
+		if db.ID >= storage.FirstUserDatabase {
+			at[db] = &frozen{root: db.Root(), backup: db.Backup()}
+		}
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.frozen = true
+	r.frozen = at
 }
 
 // Thaw lets a frozen replica go on.
 func (r *Replica) Thaw() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.frozen = false
+	r.frozen = nil
 }
 
 // endpoint is what the network side asks when a client logs in.
@@ -103,7 +113,7 @@ func (r *Replica) endpoint() server.Endpoint {
 func (r *Replica) switchRole(primary bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.primary, r.frozen = primary, false
+	r.primary, r.frozen = primary, nil
 	clear(r.shown)
 }
 
@@ -113,10 +123,10 @@ func (r *Replica) root(db *storage.Database) *storage.Root {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	last := r.shown[db]
-	if r.frozen && last != nil {
-		return last
-	}
 	now := db.RootAt(time.Now().Add(-r.lag))
+	if f := r.frozen[db]; f != nil && now.LSN.Compare(f.root.LSN) > 0 {
+		now = f.root
+	}
 	if last != nil && now.Time.Before(last.Time) {
 		return last
 	}

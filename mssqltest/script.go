@@ -104,7 +104,7 @@ func (c *collector) Row(vals []value.Value) error {
 	for i, v := range vals {
 		row[i] = "NULL"
 		if !v.IsNull() {
-			row[i] = value.Format(v, c.types[i])
+			row[i] = value.Display(v, c.types[i])
 		}
 	}
 	c.rows = append(c.rows, row)

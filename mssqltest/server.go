@@ -79,15 +79,17 @@ func New(cfg Config) (*Server, error) {
 	if _, err := s.storage.CreateDatabase(cfg.Database, coll); err != nil {
 		return nil, fmt.Errorf("making server: %w", err)
 	}
-	s.storage.Logins.SetPassword("sa", cfg.Password)
+	if err := s.storage.Logins.SetPassword("sa", cfg.Password); err != nil {
+		return nil, fmt.Errorf("making server: %w", err)
+	}
 	reg := exec.NewRegistry()
 	syscat.Register(reg)
 	s.exec = exec.New(s.storage, reg)
 	s.cdc = cdc.Register(reg, s.storage)
 	s.cdc.SetDelay(cfg.CaptureDelay)
-	s.cdc.SetStopped(cfg.CaptureStopped)
+	s.cdc.SetManual(cfg.CaptureStopped)
 	net := server.Config{
-		Instance: s.exec, Authenticate: s.storage.Logins.Authenticate, PacketSize: cfg.PacketSize, MaxPacketSize: cfg.MaxPacketSize,
+		Instance: s.exec, Authenticate: s.storage.Logins.CheckPassword, PacketSize: cfg.PacketSize, MaxPacketSize: cfg.MaxPacketSize,
 		Rate: &s.rate, Hook: s.rules.decide, Statement: s.stats.add,
 	}
 	if cfg.Encryption != "off" {

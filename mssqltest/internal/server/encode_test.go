@@ -79,7 +79,7 @@ func TestCells(t *testing.T) {
 					want = want[2:]
 				}
 				if hex.EncodeToString(got) != want {
-					t.Errorf("nullable %v: cell of %v is %x, want %s", nullable, value.Format(tc.v, tc.t), got, want)
+					t.Errorf("nullable %v: cell of %v is %x, want %s", nullable, value.Display(tc.v, tc.t), got, want)
 				}
 				var rows tds.RowReader
 				rows.SetColumns([]tds.ColumnMeta{meta})
@@ -89,8 +89,8 @@ func TestCells(t *testing.T) {
 					t.Fatalf("reading cell %x back: %v, %d bytes left", got, r.Err(), r.Len())
 				}
 				back, ok := newDecoder(&meta.Info)(cells[0])
-				if bt := valueType(&meta.Info); !ok || value.Format(back, bt) != value.Format(tc.v, tc.t) {
-					t.Errorf("nullable %v: cell %x read back as %v %q, want %q", nullable, got, bt, value.Format(back, bt), value.Format(tc.v, tc.t))
+				if bt := valueType(&meta.Info); !ok || value.Display(back, bt) != value.Display(tc.v, tc.t) {
+					t.Errorf("nullable %v: cell %x read back as %v %q, want %q", nullable, got, bt, value.Display(back, bt), value.Display(tc.v, tc.t))
 				}
 			}
 		})
