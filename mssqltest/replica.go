@@ -20,7 +20,7 @@ type Replica struct {
 	mu      sync.Mutex
 	primary bool
 	lag     time.Duration
-	frozen  map[*storage.Database]*frozen // nil while the log arrives
+	frozen  map[*storage.Database]*frozen       // nil while the log arrives
 	shown   map[*storage.Database]*storage.Root // what was shown last: a replica never goes back
 	subs    map[*storage.Database]*storage.Subscription
 }

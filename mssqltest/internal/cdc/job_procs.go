@@ -221,7 +221,8 @@ func (m *Manager) startJob(c *exec.Context, a sysrow.Args) (int32, error) {
 		}
 		return 0, nil
 	}
-	m.addJobs(c.DB, true, false, true)
+	m.addJobs(c.DB, true, false, false)
+	m.Job(c.DB).Start()
 	return 0, nil
 }
 
