@@ -8,12 +8,20 @@ import (
 
 	"example.com/mssqlcdc/changetable"
 	"example.com/mssqlcdc/checkpoint"
+	"example.com/mssqlcdc/internal/catalog"
 	"example.com/mssqlcdc/internal/session"
 )
 
 // replicaWait is how long a server may be behind a position before that is said to be wrong: a replica catches up, a
 // database that was restored to an earlier state does not.
 const replicaWait = 2 * time.Minute
+
+// A window holds at most windowTransactions transactions of the database; a position that is less than windowNear behind the
+// watermark is taken to be within one.
+const (
+	windowTransactions = 10_000
+	windowNear         = 5 * time.Second
+)
 
 // maxVerified bounds the connections that a worker remembers to have verified its position on.
 const maxVerified = 64
@@ -40,7 +48,8 @@ type worker struct {
 	reader   *changetable.Reader
 	layout   *Layout
 	verified map[*session.Conn]bool
-	fresh    bool // nothing was read since the position came from "earliest": cleanup may move it
+	cut      checkpoint.LSN // the end of the window that is read
+	fresh    bool           // nothing was read since the position came from "earliest": cleanup may move it
 	retry    backoff
 	parked   backoff
 	behind   time.Time // since when the server has not reached the position
@@ -156,7 +165,7 @@ func (w *worker) advance(ctx context.Context) (more bool, err error) {
 	}
 	w.behind = time.Time{}
 	w.fresh = w.fresh && page.Rows == 0
-	if page.AtHigh && next.switches {
+	if page.AtHigh && next.switches && page.Next.LSN == next.high {
 		w.flow.cfg.Observer.Note(w.table.key(), fmt.Sprintf("capture instance %s ends at LSN %s; reading goes on from the newer one", next.instance.Capture, next.high))
 	}
 	if err := w.give(ctx, page); err != nil {
@@ -188,13 +197,41 @@ func (w *worker) read(ctx context.Context, pos checkpoint.Position, s stretch) (
 		if err := w.verify(ctx, conn, pos, s); err != nil {
 			return nil, err
 		}
+		high, err := w.window(ctx, conn, pos, s.high)
+		if err != nil {
+			return nil, err
+		}
 		began := time.Now()
-		page, err := w.reader.Read(ctx, pos, s.high, w.limits())
+		page, err := w.reader.Read(ctx, pos, high, w.limits())
 		if err == nil {
 			w.flow.cfg.Observer.Read(w.table.key(), page.Rows, int64(page.Bytes), time.Since(began))
 		}
 		return page, err
 	})
+}
+
+// window cuts what is read at once to windowTransactions of the database, because the commit times of all of them come with a
+// page. Near the watermark there are not so many, and nothing is asked.
+func (w *worker) window(ctx context.Context, conn *session.Conn, pos checkpoint.Position, high checkpoint.LSN) (checkpoint.LSN, error) {
+	if w.cut.Compare(pos.LSN) > 0 {
+		return minLSN(w.cut, high), nil
+	}
+	if !pos.Proof.IsZero() && w.flow.watermark().End.Sub(pos.Proof.EndTime) < windowNear {
+		return high, nil
+	}
+	cut, _, err := catalog.Window(ctx, conn, pos.LSN, high, windowTransactions)
+	if err != nil {
+		return high, err
+	}
+	w.cut = cut
+	return cut, nil
+}
+
+func minLSN(a, b checkpoint.LSN) checkpoint.LSN {
+	if a.Compare(b) < 0 {
+		return a
+	}
+	return b
 }
 
 // onConn runs fn on a connection of the pool.
