@@ -120,8 +120,9 @@ func (c *conn) admit(req *request, s *sink, kind, text string) (after func(), do
 		return nil, true, errDropped
 	case v.Err != nil:
 		if v.Err.DoomsTran && c.session.TranCount() > 0 {
-			if err := c.session.RollbackTran(req.ctx, "", s); err != nil {
-				return v.After, true, err
+			undo := func() error { return c.session.RollbackTran(req.ctx, "") }
+			if err := c.traced(s, tds.EnvRollbackTran, undo); err != nil {
+				return v.After, true, report(s, err)
 			}
 		}
 		return v.After, true, s.Message(v.Err)

@@ -99,7 +99,7 @@ func (c *conn) spUnprepare(_ context.Context, cl *call, s *sink) error {
 // report sends a SQL error to the client; other errors are the caller's.
 func report(s *sink, err error) error {
 	var se *sqlerr.Error
-	if errors.As(err, &se) {
+	if err != nil && errors.As(err, &se) {
 		return s.Message(se)
 	}
 	return err

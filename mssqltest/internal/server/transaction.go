@@ -15,8 +15,7 @@ var isolations = map[tds.Isolation]storage.Isolation{
 	tds.IsolationSnapshot: storage.Snapshot,
 }
 
-// transaction serves a transaction manager request ([MS-TDS] 2.2.6.9 Transaction Manager Request). The session tells
-// of begun and ended transactions by Env, so that T-SQL and requests give the same ENVCHANGE tokens.
+// transaction serves a transaction manager request ([MS-TDS] 2.2.6.9 Transaction Manager Request).
 func (c *conn) transaction(req *request, s *sink) (after func(), err error) {
 	body, err := req.read()
 	if err != nil {
@@ -26,39 +25,48 @@ func (c *conn) transaction(req *request, s *sink) (after func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	after, done, err := c.admit(req, s, KindTransaction, fmt.Sprintf("%v %s", in.Type, in.Name))
+	after, done, err := c.admit(req, s, KindTransaction, fmt.Sprintf("%d %s", in.Type, in.Name))
 	if done {
 		s.endBatch()
 		return after, err
 	}
+	x := c.session
 	switch in.Type {
 	case tds.TMBegin:
-		err = c.begin(req, s, in.Isolation, in.Name)
+		err = c.traced(s, 0, func() error { return x.BeginTran(req.ctx, isolations[in.Isolation], in.Name) })
 	case tds.TMCommit:
-		err = c.session.CommitTran(req.ctx, s)
-		if err == nil && !s.failed && in.BeginNext {
-			err = c.begin(req, s, in.NextIsolation, in.NextName)
-		}
+		err = c.traced(s, tds.EnvCommitTran, func() error { return x.CommitTran(req.ctx) })
 	case tds.TMRollback:
-		err = c.session.RollbackTran(req.ctx, in.Name, s)
-		if err == nil && !s.failed && in.BeginNext {
-			err = c.begin(req, s, in.NextIsolation, in.NextName)
-		}
+		err = c.traced(s, tds.EnvRollbackTran, func() error { return x.RollbackTran(req.ctx, in.Name) })
 	case tds.TMSave:
-		err = c.session.SaveTran(req.ctx, in.Name, s)
+		err = x.SaveTran(req.ctx, in.Name)
 	default:
-		err = s.Message(sqlerr.Newf(8522, 16, "mssqltest has no distributed transactions: request %d is not supported.", in.Type))
+		err = sqlerr.Newf(8522, 16, "mssqltest has no distributed transactions: request %d is not supported.", in.Type)
 	}
-	if err == nil {
+	if err == nil && in.BeginNext {
+		err = c.traced(s, 0, func() error { return x.BeginTran(req.ctx, isolations[in.NextIsolation], in.NextName) })
+	}
+	if err = report(s, err); err == nil {
 		s.endBatch()
 	}
 	return after, err
 }
 
-func (c *conn) begin(req *request, s *sink, isolation tds.Isolation, name string) error {
-	iso, ok := isolations[isolation]
-	if !ok {
-		iso = c.session.Options().Isolation
+// traced runs f and tells the client by ENVCHANGE which transaction it ended, by a token of the type ended, and which it began.
+func (c *conn) traced(s *sink, ended tds.EnvType, f func() error) error {
+	before := c.session.TranDescriptor()
+	err := f()
+	now := c.session.TranDescriptor()
+	if now == before {
+		return err
 	}
-	return c.session.BeginTran(req.ctx, iso, name, s)
+	if before != 0 {
+		e := tds.EnvTransaction(ended, before)
+		s.r.body = e.Append(s.r.body)
+	}
+	if now != 0 {
+		e := tds.EnvTransaction(tds.EnvBeginTran, now)
+		s.r.body = e.Append(s.r.body)
+	}
+	return err
 }
