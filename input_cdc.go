@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"sync"
 	"time"
@@ -119,8 +120,10 @@ func cdcSpec() *service.ConfigSpec {
 			service.NewDurationField(cdcFieldBackoffInterval).Optional().Deprecated().
 				Description("Redpanda Connect's name of `poll_interval`, accepted in its place."),
 		).
-		LintRule(`root = if this.checkpoint_file.or("") != "" && this.checkpoint_cache.or("") != "" { [ "checkpoint_file and checkpoint_cache exclude each other" ] }`).
-		LintRule(`root = if this.batching.check.or("") != "" { [ "batching.check is not supported by mssql_cdc: use count, byte_size, period or processors" ] }`)
+		LintRule(`root = match {
+  this.checkpoint_file.or("") != "" && this.checkpoint_cache.or("") != "" => [ "checkpoint_file and checkpoint_cache exclude each other" ],
+  this.batching.check.or("") != "" => [ "batching.check is not supported by mssql_cdc: use count, byte_size, period or processors" ],
+}`)
 }
 
 const cdcDescription = `
@@ -284,6 +287,7 @@ func (p *cdcParser) batching(in *cdcInput) error {
 	if policy.IsNoop() {
 		return nil
 	}
+	policy.Count = math.MaxInt32
 	in.batcher, err = policy.NewBatcher(p.mgr)
 	return err
 }
