@@ -64,7 +64,7 @@ func (c *conn) finish(req *request, s *sink, after func(), err error) bool {
 		return true
 	case errors.Is(err, tds.ErrIgnored):
 		c.reply.done(tds.Done{Token: tds.TokenDone, Status: tds.DoneError})
-	case attn:
+	case attn, c.closing:
 	default:
 		if c.session.Killed() {
 			return false
