@@ -188,7 +188,7 @@ func (tx *Tx) apply(t *txTable, plan []planned) error {
 	}
 	done, err := tx.takeOut(c, plan)
 	if err == nil {
-		err = c.putIn(plan)
+		err = c.putIn(plan, tx.conflictBase(t))
 	}
 	if err != nil {
 		for i := done - 1; i >= 0; i-- {
@@ -230,8 +230,30 @@ func (tx *Tx) takeOut(c *tableCore, plan []planned) (done int, err error) {
 	return done, nil
 }
 
-// putIn adds the entries of the new rows and finds duplicates.
-func (c *tableCore) putIn(plan []planned) error {
+// conflictBase is the table in the transaction's snapshot, for SNAPSHOT only.
+func (tx *Tx) conflictBase(t *txTable) *store {
+	if tx.isolation != Snapshot || t.core.db.ID == TempDBID || t.rebuilt {
+		return nil
+	}
+	if v := tx.snapshotRoot(t.core.db).version(t.core); v != nil {
+		return v.store
+	}
+	return nil
+}
+
+// conflict says whether the snapshot has a row at a key of a unique tree that somebody has changed or deleted since. To
+// insert there is an update conflict: the transaction would see two rows with one key.
+func (c *tableCore) conflict(base *store, i int, key string) bool {
+	seen, ok := base.get(i, key)
+	if !ok {
+		return false
+	}
+	now, ok := c.committed.store.get(i, key)
+	return !ok || now != seen
+}
+
+// putIn adds the entries of the new rows and finds duplicates. base is the snapshot's state or nil.
+func (c *tableCore) putIn(plan []planned, base *store) error {
 	s := c.current
 	var buf []byte
 	for _, p := range plan {
@@ -242,6 +264,9 @@ func (c *tableCore) putIn(plan []planned) error {
 			k, ok := s.key(buf[:0], i, p.new)
 			if buf = k; !ok {
 				continue
+			}
+			if base != nil && s.unique(i) && c.conflict(base, i, string(k)) {
+				return errConflict(s.def.QualifiedName(), c.db.Name())
 			}
 			prev, replaced := t.Set(item{key: s.keyString(i, k, p.new), row: p.new})
 			if replaced && !prev.row.ghost && prev.row != p.old {

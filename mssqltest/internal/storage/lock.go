@@ -110,11 +110,12 @@ func (m *lockManager) newOwner(session *Owner, tx *Tx, priority int) *lockOwner 
 func (m *lockManager) acquire(ctx context.Context, o *lockOwner, res resource, mode Mode, timeout time.Duration) (waited bool, err error) {
 	m.mu.Lock()
 	w := m.request(o, res, mode, timeout == 0)
+	failed := w != nil && w.done
 	m.mu.Unlock()
 	if w == nil {
 		return false, nil
 	}
-	if w.done {
+	if failed {
 		return false, w.err
 	}
 	var expired <-chan time.Time
