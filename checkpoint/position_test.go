@@ -133,3 +133,17 @@ func TestPositionOrder(t *testing.T) {
 		}
 	})
 }
+
+func FuzzParsePosition(f *testing.F) {
+	f.Add(at(1).String())
+	f.Add(`{"v":1,"instance":"i","lsn":"0x00000025000001a80003","command_id":2,"seqval":"0x00000025000001a80002","operation":4}`)
+	f.Fuzz(func(t *testing.T, s string) {
+		p, err := ParsePosition(s)
+		if err != nil {
+			return
+		}
+		if back, err := ParsePosition(p.String()); err != nil || !back.Equal(p) {
+			t.Errorf("%s reads back as %s, %v", p, back, err)
+		}
+	})
+}
