@@ -11,7 +11,7 @@ const (
 	smallestClass = 6  // 64 bytes
 	largestClass  = 26 // 64 MiB; larger slices are not kept
 
-	defaultPoolLimit = 64 << 20
+	defaultPoolLimit = 32 << 20
 )
 
 // Pool is a free list of slices, by power of two. It is a memory.Allocator, so that the buffers of a record batch return to it
@@ -26,7 +26,7 @@ type Pool struct {
 	closed bool
 }
 
-// NewPool makes a pool that keeps at most limit bytes for reuse (0 = 64 MiB) and takes what it lacks from mem (nil = the Go heap).
+// NewPool makes a pool that keeps at most limit bytes for reuse (0 = 32 MiB) and takes what it lacks from mem (nil = the Go heap).
 func NewPool(mem memory.Allocator, limit int) *Pool {
 	if mem == nil {
 		mem = memory.NewGoAllocator()
