@@ -101,6 +101,7 @@ var engineMessages = map[int32]message{
 	3609: {class: 16, text: "The transaction ended in the trigger. The batch has been aborted.", endsBatch: true, doomsTran: true},
 	3616: {class: 16, text: "An error was raised during trigger execution. The batch has been aborted and the user transaction, if any, has been rolled back.", endsBatch: true, doomsTran: true},
 	3621: {class: 10, state: 0, text: "The statement has been terminated."},
+	3623: {class: 16, text: "An invalid floating point operation occurred."},
 	3701: {class: 11, state: 5, text: "Cannot %s the %s '%s', because it does not exist or you do not have permission."},
 	3702: {class: 16, state: 3, text: "Cannot drop database \"%s\" because it is currently in use."},
 	3705: {class: 16, text: "Cannot use DROP %s with '%s' because '%s' is a %s. Use %s."},

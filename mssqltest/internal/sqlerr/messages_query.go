@@ -98,6 +98,7 @@ var queryMessages = map[int32]message{
 	272: {class: 16, text: "Cannot update a timestamp column.", endsBatch: true},
 	273: {class: 16, text: "Cannot insert an explicit value into a timestamp column. Use INSERT with a column list to exclude the timestamp column, or insert a DEFAULT into the timestamp column.", endsBatch: true},
 	281: {class: 16, text: "%d is not a valid style number when converting from %s to a character string."},
+	289: {class: 16, text: "Cannot construct data type %s, some of the arguments have values which are not valid."},
 	293: {class: 16, state: 0, text: "Cannot convert char value to smallmoney. The char value has incorrect syntax."},
 	294: {class: 16, state: 0, text: "The conversion from char data type to smallmoney data type resulted in a smallmoney overflow error."},
 	295: {class: 16, state: 3, text: "Conversion failed when converting character string to smalldatetime data type."},

@@ -62,6 +62,7 @@ var serverMessages = map[int32]message{
 	9812:  {class: 16, state: 0, text: "The timezone provided to builtin function %s is invalid."},
 	9813:  {class: 16, state: 0, text: "The timezone provided to builtin function %s would cause the datetimeoffset to overflow the range of valid date range in either UTC or local time."},
 	9819:  {class: 16, text: "Error converting string value '%s' into data type %s using culture '%s'."},
+	9828:  {class: 16, text: "The second and third arguments of the TRANSLATE built-in function must contain an equal number of characters."},
 	9829:  {class: 16, text: "STRING_AGG aggregation result exceeded the limit of 8000 bytes. Use LOB types to avoid result truncation."},
 	10054: {class: 20, state: 0, text: "A transport-level error has occurred when receiving results from the server. (provider: TCP Provider, error: 0 - An existing connection was forcibly closed by the remote host.)", endsBatch: true},
 	10060: {class: 20, state: 0, text: "A network-related or instance-specific error occurred while establishing a connection to SQL Server.", endsBatch: true},
