@@ -29,15 +29,16 @@ type Access struct {
 
 // readPlan is what an Access means for one table under the transaction's isolation level.
 type readPlan struct {
-	how      readHow
-	row      Mode // of each row; NoMode when the table lock is enough
-	rowEnd   bool // rows stay locked to the transaction's end
-	rowStmt  bool // rows stay locked to the statement's end
-	table    Mode
-	tableEnd bool
-	readPast bool
-	noWait   bool
-	verify   bool // SNAPSHOT with lock hints: the locked row must be the snapshot's
+	how       readHow
+	row       Mode // of each row; NoMode when the table lock is enough
+	rowEnd    bool // rows stay locked to the transaction's end
+	rowStmt   bool // rows stay locked to the statement's end
+	table     Mode
+	tableEnd  bool
+	lockRange bool // SERIALIZABLE
+	readPast  bool
+	noWait    bool
+	verify    bool // SNAPSHOT with lock hints: the locked row must be the snapshot's
 }
 
 type readHow uint8
@@ -105,9 +106,7 @@ func (tx *Tx) planLocks(p *readPlan, a Access, level Isolation) {
 		p.table, p.tableEnd, p.row = X, true, NoMode
 	case h&TabLock != 0:
 		p.table, p.row = S, NoMode
-	case level == Serializable && write:
-		p.table = SIX
 	case level == Serializable:
-		p.table, p.row = S, NoMode
+		p.lockRange = true
 	}
 }

@@ -46,8 +46,17 @@ func (tx *Tx) Apply(ctx context.Context, t *Table, changes []Change) ([]*Row, er
 	if err := tx.lockChanges(ctx, tt, st, plan); err != nil {
 		return nil, err
 	}
-	if err := tx.apply(tt, plan); err != nil {
-		return nil, err
+	for {
+		wait, err := tx.apply(tt, plan)
+		if err != nil {
+			return nil, err
+		}
+		if wait == nil {
+			break
+		}
+		if err := tx.awaitRange(ctx, wait); err != nil {
+			return nil, err
+		}
 	}
 	rows := make([]*Row, len(plan))
 	for i, p := range plan {
@@ -176,11 +185,14 @@ func (tx *Tx) lockRow(ctx context.Context, t *txTable, res resource) error {
 	return nil
 }
 
-// apply changes the current trees.
-func (tx *Tx) apply(t *txTable, plan []planned) error {
+// apply changes the current trees, or returns a range lock that is in the way.
+func (tx *Tx) apply(t *txTable, plan []planned) (wait *rangeLock, err error) {
 	c := t.core
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if wait := c.inLockedRange(tx, plan); wait != nil {
+		return wait, nil
+	}
 	if !t.writer {
 		t.writer = true
 		c.writers++
@@ -195,7 +207,7 @@ func (tx *Tx) apply(t *txTable, plan []planned) error {
 			c.undoRow(plan[i].old, plan[i].new)
 		}
 	}
-	return err
+	return nil, err
 }
 
 // takeOut removes the entries that change, after a look whether the old rows still are what the caller has read. done is

@@ -23,20 +23,36 @@ type Backup struct {
 	rowIDs                 map[int32]uint64
 }
 
-// Backup takes a backup.
+// Backup takes a backup of the latest committed state.
 func (db *Database) Backup() *Backup {
 	db.commitMu.Lock()
 	defer db.commitMu.Unlock()
-	b := &Backup{Name: db.Name(), Time: time.Now(), root: db.Root(), lsn: db.clock.position(),
+	return db.backup(db.Root(), db.clock.position())
+}
+
+// Backup makes a backup of what a replica with this Root has, for a failover to that replica: Restore it, and everything
+// that was committed later is lost.
+func (r *Root) Backup() *Backup {
+	r.db.commitMu.Lock()
+	defer r.db.commitMu.Unlock()
+	lsn := r.LSN
+	if lsn.IsZero() {
+		lsn = newLSNClock().position()
+	}
+	return r.db.backup(r, lsn)
+}
+
+// backup adds the counters to a Root. They may have gone on since, which harms nobody.
+func (db *Database) backup(r *Root, lsn LSN) *Backup {
+	b := &Backup{Name: db.Name(), Time: time.Now(), root: r, log: r.log, lsn: lsn,
 		identities: map[int32]identityState{}, rowIDs: map[int32]uint64{}}
-	b.root.tables.Scan(func(id int32, v *version) bool {
+	r.tables.Scan(func(id int32, v *version) bool {
 		b.identities[id] = v.table.core.identity.state()
 		b.rowIDs[id] = v.table.core.rowID.Load()
 		return true
 	})
 	db.mu.Lock()
 	defer db.mu.Unlock()
-	b.log = slices.Clone(db.log)
 	b.rowVersion, b.nextObject, b.nextSchema = db.rowVersion, db.nextObject, db.nextSchema
 	return b
 }
@@ -61,12 +77,12 @@ func (db *Database) Restore(b *Backup) error {
 	db.clock.restore(b.lsn)
 	db.mu.Lock()
 	db.catalog, db.props = root.catalog, root.props
-	db.log = append([]*LogRecord(nil), b.restoreLog(root)...)
+	db.log = b.restoreLog(root)
 	db.rowVersion, db.nextObject, db.nextSchema = b.rowVersion, b.nextObject, b.nextSchema
 	close(db.logWatch)
 	db.logWatch = make(chan struct{})
 	db.mu.Unlock()
-	db.publish(root)
+	db.publish(root, nil)
 	return nil
 }
 

@@ -60,10 +60,11 @@ func (db *Database) commit(tx *Tx) LSN {
 			}
 		}
 	}
-	db.publish(next)
+	var rec *LogRecord
 	if l := tx.logs[db]; l != nil && !l.empty() {
-		db.appendLog(l.record(tx, lsn, time.Now()))
+		rec = l.record(tx, lsn, time.Now())
 	}
+	db.publish(next, rec)
 	return lsn
 }
 

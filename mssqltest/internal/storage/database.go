@@ -77,7 +77,7 @@ func (db *Database) UpdateProps(f func(*Props)) {
 	r := *db.root.Load()
 	r.props = db.props
 	db.mu.Unlock()
-	db.publish(&r)
+	db.publish(&r, nil)
 }
 
 // Object implements Catalog.

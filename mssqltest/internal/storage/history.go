@@ -74,11 +74,17 @@ func (h *history) note(r *Root) {
 	}
 }
 
-// publish makes r the database's latest Root. The caller holds commitMu.
-func (db *Database) publish(r *Root) {
+// publish makes r the database's latest Root and adds rec, if there is one, to the log. The caller holds commitMu.
+func (db *Database) publish(r *Root, rec *LogRecord) {
 	r.Time = time.Now()
 	db.mu.Lock()
 	defer db.mu.Unlock()
+	if rec != nil {
+		db.log = append(db.log, rec)
+		close(db.logWatch)
+		db.logWatch = make(chan struct{})
+	}
+	r.log = db.log
 	db.root.Store(r)
 	db.history.note(r)
 }

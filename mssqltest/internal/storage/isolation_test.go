@@ -153,22 +153,61 @@ func TestNonRepeatableRead(t *testing.T) {
 }
 
 func TestSerializableHasNoPhantoms(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		d := newTestDB(t, "1,10,x")
-		r := d.begin(Serializable)
-		d.wantRows(r, 0, "1,10,x")
-		w := d.begin(ReadCommitted)
-		blocked, wait := pending(func() error { return d.tryInsert(w, "2,20,y") })
-		if !blocked() {
-			t.Fatal("a phantom came in")
-		}
-		d.wantRows(r, 0, "1,10,x")
-		d.commit(r)
-		if err := wait(); err != nil {
-			t.Fatal(err)
-		}
-		d.commit(w)
-	})
+	for _, test := range []struct {
+		name  string
+		read  func(d *testDB) Range
+		hint  Hint
+		write func(d *testDB, tx *Tx) error
+		waits bool
+	}{
+		{"insert into the range", func(*testDB) Range { return Range{} }, 0, func(d *testDB, tx *Tx) error { return d.tryInsert(tx, "5,50,y") }, true},
+		{"insert of the absent key", func(d *testDB) Range { return d.key(5) }, 0, func(d *testDB, tx *Tx) error { return d.tryInsert(tx, "5,50,y") }, true},
+		{"insert beside the range", func(d *testDB) Range { return d.key(5) }, 0, func(d *testDB, tx *Tx) error { return d.tryInsert(tx, "6,50,y") }, false},
+		{"row moves in", func(d *testDB) Range { return d.key(5) }, 0, func(d *testDB, tx *Tx) error {
+			return d.update(bg, tx, d.key(1), func(v []value.Value) []value.Value { return []value.Value{num(5), v[1], v[2]} })
+		}, true},
+		{"row changes inside", func(d *testDB) Range { return d.key(1) }, 0, func(d *testDB, tx *Tx) error { return d.setA(tx, 1, 11) }, true},
+		{"another row changes", func(d *testDB) Range { return d.key(1) }, 0, func(d *testDB, tx *Tx) error { return d.setA(tx, 2, 21) }, false},
+		{"two upserts of one absent key", func(d *testDB) Range { return d.key(5) }, UpdLock, func(d *testDB, tx *Tx) error {
+			_, err := d.read(tx, byKey, d.key(5), Access{Hint: UpdLock | HoldLock})
+			return err
+		}, true},
+		{"upserts of two absent keys", func(d *testDB) Range { return d.key(5) }, UpdLock, func(d *testDB, tx *Tx) error {
+			if _, err := d.read(tx, byKey, d.key(6), Access{Hint: UpdLock | HoldLock}); err != nil {
+				return err
+			}
+			return d.tryInsert(tx, "6,60,y")
+		}, false},
+		{"readers of one range", func(d *testDB) Range { return d.key(5) }, 0, func(d *testDB, tx *Tx) error {
+			_, err := d.read(tx, byKey, d.key(5), Access{Hint: HoldLock})
+			return err
+		}, false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				d := newTestDB(t, "1,10,x", "2,20,y")
+				r := d.begin(Serializable)
+				if _, err := d.read(r, byKey, test.read(d), Access{Hint: test.hint}); err != nil {
+					t.Fatal(err)
+				}
+				w := d.begin(ReadCommitted)
+				blocked, wait := pending(func() error { return test.write(d, w) })
+				if blocked() != test.waits {
+					t.Fatalf("waits: %v, want %v", !test.waits, test.waits)
+				}
+				if test.hint == UpdLock {
+					d.insert(r, "5,50,own") // its own range does not hinder it
+				}
+				d.commit(r)
+				if err := wait(); err != nil {
+					t.Fatal(err)
+				}
+				d.commit(w)
+				wantNoLocks(t, d.in)
+				d.checkTrees()
+			})
+		})
+	}
 }
 
 func TestSnapshotIsStable(t *testing.T) {

@@ -14,7 +14,7 @@ type resource struct {
 	kind   resourceKind
 	db     int
 	object int32
-	index  int    // a key of another unique index; 0 is the row itself
+	index  int    // a key of another unique index, 0 is the row itself; number of a range lock
 	key    string // row key, index key, applock name
 }
 
@@ -23,6 +23,7 @@ type resourceKind uint8
 const (
 	resTable resourceKind = iota
 	resKey
+	resRange
 	resApp
 )
 

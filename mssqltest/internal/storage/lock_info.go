@@ -61,6 +61,9 @@ func (r resource) info(o *lockOwner, mode Mode, status string) LockInfo {
 	case resKey:
 		li.Type = "KEY"
 		li.Resource = fmt.Sprintf("(%012x)", crc64.Checksum([]byte(fmt.Sprint(r.index, r.key)), keyHash)>>16)
+	case resRange:
+		li.Type, li.Mode = "KEY", "RangeS-S"
+		li.Resource = fmt.Sprintf("(%012x)", crc64.Checksum([]byte(r.key), keyHash)>>16)
 	case resApp:
 		li.Type, li.Resource = "APPLICATION", r.key
 	}

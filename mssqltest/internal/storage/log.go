@@ -81,11 +81,20 @@ func (db *Database) logIndex(l LSN) int {
 	return sort.Search(len(db.log), func(i int) bool { return db.log[i].Commit.Compare(l) > 0 })
 }
 
-// TruncateLog forgets the records up to an LSN.
+// TruncateLog forgets the records up to an LSN. Roots that are kept keep theirs.
 func (db *Database) TruncateLog(upTo LSN) {
+	db.commitMu.Lock()
+	defer db.commitMu.Unlock()
 	db.mu.Lock()
-	defer db.mu.Unlock()
-	db.log = append([]*LogRecord(nil), db.log[db.logIndex(upTo):]...)
+	i := db.logIndex(upTo)
+	if i > 0 {
+		db.log = append([]*LogRecord(nil), db.log[i:]...)
+	}
+	r := *db.root.Load()
+	db.mu.Unlock()
+	if i > 0 {
+		db.publish(&r, nil)
+	}
 }
 
 // LogWatch returns a channel that is closed when the next record is added. Take it before looking at LogRecords.
@@ -105,11 +114,3 @@ func (db *Database) NextLSN() LSN {
 
 // LastLSN is the newest LSN that was given out.
 func (db *Database) LastLSN() LSN { return db.clock.position() }
-
-func (db *Database) appendLog(r *LogRecord) {
-	db.mu.Lock()
-	defer db.mu.Unlock()
-	db.log = append(db.log, r)
-	close(db.logWatch)
-	db.logWatch = make(chan struct{})
-}

@@ -41,6 +41,7 @@ type modelTx struct {
 	pending map[int]*int
 	base    state // of SNAPSHOT
 	at      int   // model.commits then
+	stable  bool  // SERIALIZABLE has read everything: nobody may commit a change
 	saved   map[int]*int
 	names   int
 }
@@ -216,6 +217,7 @@ func (m *model) read(t *rapid.T) {
 	if !slices.Equal(got, want) {
 		t.Fatalf("read %q, want %q", got, want)
 	}
+	x.stable = x.stable || x.tx.Isolation() == Serializable
 }
 
 func wantNumberQuiet(err error) int32 {
@@ -250,7 +252,13 @@ func (m *model) forget(x *modelTx) {
 
 func (m *model) end(x *modelTx) {
 	m.forget(x)
+	before := m.committed
 	m.committed = x.over(m.committed)
+	for _, y := range m.open {
+		if y.stable && !maps.Equal(before, m.committed) {
+			m.Fatalf("a change came in beside SERIALIZABLE: %v, now %v", before, m.committed)
+		}
+	}
 	if len(x.pending) > 0 {
 		m.commits++
 	}

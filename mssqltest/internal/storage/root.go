@@ -15,6 +15,7 @@ type Root struct {
 	props   Props
 	catalog *catalog
 	tables  *btree.Map[int32, *version]
+	log     []*LogRecord // what was not yet truncated; shared with the database
 }
 
 var _ Catalog = (*Root)(nil)

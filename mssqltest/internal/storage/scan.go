@@ -104,9 +104,11 @@ func (s *scan) examine() error {
 // locked reads the current state under row locks. While nobody else has changes in the table, all of it is committed and
 // short locks are not needed, as a server that finds a page without open changes does not take them.
 func (s *scan) locked(index int) error {
-	st, others := s.current()
+	st, others, err := s.begin(index)
+	if err != nil {
+		return err
+	}
 	if s.plan.verify {
-		var err error
 		if s.view, err = s.tx.view(s.core, s.tx.snapshotRoot(s.core.db), true); err != nil {
 			return err
 		}
@@ -120,7 +122,6 @@ func (s *scan) locked(index int) error {
 	if (row == NoMode || short && others == 0) && !s.plan.verify {
 		return s.walk(st, index)
 	}
-	var err error
 	if s.tree, err = st.tree(index); err != nil {
 		return err
 	}
@@ -134,6 +135,15 @@ func (s *scan) locked(index int) error {
 		}
 	}
 	return nil
+}
+
+// begin takes the state to read and, under SERIALIZABLE, locks the range.
+func (s *scan) begin(index int) (*store, int, error) {
+	if s.plan.lockRange {
+		return s.lockRange(index)
+	}
+	st, others := s.current()
+	return st, others, nil
 }
 
 // current takes the current state and the number of other transactions with changes in it.

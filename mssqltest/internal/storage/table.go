@@ -25,6 +25,8 @@ type tableCore struct {
 	writers   int      // open transactions with changes in current
 	rebuilt   bool     // an open transaction with Sch-M has replaced current: nobody needs ghosts
 	dropped   bool
+	ranges    map[*Tx][]*rangeLock
+	rangeSeq  int
 
 	rowID    atomic.Uint64
 	identity identityCounter

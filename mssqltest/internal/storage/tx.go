@@ -300,6 +300,9 @@ func (tx *Tx) end() {
 	tx.in.mu.Lock()
 	delete(tx.in.open, tx.ID)
 	tx.in.mu.Unlock()
+	for c := range tx.tables {
+		c.freeRanges(tx)
+	}
 	tx.in.locks.releaseAll(tx.owner, nil)
 	tx.changes, tx.catalog, tx.logs, tx.tables, tx.snapshot, tx.stmts = nil, nil, nil, nil, nil, nil
 }
