@@ -201,3 +201,18 @@ func TestRootBackup(t *testing.T) {
 		t.Fatal("LSNs do not go on")
 	}
 }
+
+// All statements of a replica's transaction see one state, however the replica goes on.
+func TestReplicaTransaction(t *testing.T) {
+	d := newTestDB(t, "1,10,x")
+	r := d.in.Begin(TxOptions{ReadOnlyReplica: true, Roots: (*Database).Root})
+	d.wantRows(r, 0, "1,10,x")
+	tx := d.begin(ReadCommitted)
+	d.insert(tx, "2,20,y")
+	d.commit(tx)
+	d.wantRows(r, 0, "1,10,x")
+	d.commit(r)
+	r = d.in.Begin(TxOptions{ReadOnlyReplica: true, Roots: (*Database).Root})
+	d.wantRows(r, 0, "1,10,x", "2,20,y")
+	d.commit(r)
+}

@@ -99,6 +99,7 @@ func (c *tableCore) settle(ch change) {
 	if ch.old == nil || c.rebuilt {
 		return
 	}
+	c.touched()
 	var buf []byte
 	for i, t := range c.current.trees {
 		if k, ok := c.current.key(buf[:0], i, ch.old); ok {
@@ -123,7 +124,7 @@ func (c *tableCore) commit(tx *Tx) *version {
 	}
 	var s *store
 	if alone || c.committed == nil {
-		s = c.current.clone()
+		s = c.share()
 	} else {
 		s = c.committed.store.clone()
 		for _, ch := range tx.changes {

@@ -79,6 +79,7 @@ func (tx *Tx) alone(ctx context.Context, t *Table) (*tableCore, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	saved := &tableState{store: c.current, rebuilt: c.rebuilt, dropped: c.dropped, identity: c.identity.state()}
+	c.touched()
 	c.current = c.current.clone()
 	for _, ch := range tx.changes {
 		if ch.core == c && ch.state == nil {
@@ -116,6 +117,7 @@ func (c *tableCore) replace(d *TableDef, rewrite func([]value.Value) ([]value.Va
 		return err
 	}
 	old := c.current.def
+	c.touched()
 	c.current = st
 	c.def.Store(d)
 	if i := d.IdentityColumn(); i >= 0 && old.IdentityColumn() < 0 {
@@ -176,6 +178,7 @@ func (tx *Tx) TruncateTable(ctx context.Context, t *Table) error {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.touched()
 	c.current = newStore(c.current.def)
 	if i := c.current.def.IdentityColumn(); i >= 0 {
 		c.identity.reset(c.current.def.Columns[i].Identity)

@@ -64,14 +64,15 @@ type waiter struct {
 // lockState is one resource that somebody holds or waits for.
 type lockState struct {
 	res     resource
-	granted []*grant
+	granted []grant
+	first   [1]grant  // room for the usual case
 	queue   []*waiter // conversions first, each group in order of arrival
 }
 
 func (s *lockState) grantOf(o *lockOwner) *grant {
-	for _, g := range s.granted {
-		if g.owner == o {
-			return g
+	for i := range s.granted {
+		if s.granted[i].owner == o {
+			return &s.granted[i]
 		}
 	}
 	return nil
@@ -147,6 +148,7 @@ func (m *lockManager) request(o *lockOwner, res resource, mode Mode, nowait bool
 	s := m.locks[res]
 	if s == nil {
 		s = &lockState{res: res}
+		s.granted = s.first[:0]
 		m.locks[res] = s
 	}
 	g := s.grantOf(o)
@@ -179,7 +181,7 @@ func (s *lockState) grant(o *lockOwner, mode Mode) {
 		g.count++
 		return
 	}
-	s.granted = append(s.granted, &grant{owner: o, mode: mode, count: 1})
+	s.granted = append(s.granted, grant{owner: o, mode: mode, count: 1})
 	o.held[s.res] = s
 }
 
@@ -246,52 +248,4 @@ func (m *lockManager) wake(s *lockState) {
 	if len(s.granted) == 0 && len(s.queue) == 0 {
 		delete(m.locks, s.res)
 	}
-}
-
-// release gives back one acquire; the last one frees the lock. A resource that is not held is ignored, because
-// escalation may have freed it.
-func (m *lockManager) release(o *lockOwner, res resource) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	s := o.held[res]
-	if s == nil {
-		return
-	}
-	if g := s.grantOf(o); g.count > 1 {
-		g.count--
-		return
-	}
-	m.drop(o, s)
-}
-
-func (m *lockManager) drop(o *lockOwner, s *lockState) {
-	for i, g := range s.granted {
-		if g.owner == o {
-			s.granted = append(s.granted[:i], s.granted[i+1:]...)
-			break
-		}
-	}
-	delete(o.held, s.res)
-	m.wake(s)
-}
-
-// releaseAll frees everything that o holds and for which keep is nil or false.
-func (m *lockManager) releaseAll(o *lockOwner, keep func(resource) bool) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	for res, s := range o.held {
-		if keep == nil || !keep(res) {
-			m.drop(o, s)
-		}
-	}
-}
-
-// modeOf is the mode in which o holds res.
-func (m *lockManager) modeOf(o *lockOwner, res resource) Mode {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if s := o.held[res]; s != nil {
-		return s.grantOf(o).mode
-	}
-	return NoMode
 }

@@ -72,7 +72,7 @@ func (s *scan) tryRange(index int) (st *store, others int, wait *rangeLock, err 
 	if s.table.writer {
 		others--
 	}
-	return c.current.clone(), others, nil, nil
+	return c.share(), others, nil, nil
 }
 
 // rangeCovered says whether a table lock does for the range, if need be by escalation. The caller holds the table's mutex.

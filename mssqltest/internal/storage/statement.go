@@ -10,8 +10,9 @@ import (
 type statement struct {
 	at       mark
 	began    time.Time
-	short    []resource       // table locks to be freed at its end
-	rows     map[resource]int // update locks of target rows, likewise
+	short    []resource          // table locks to be freed at its end
+	tables   map[*tableCore]Mode // the same by table
+	rows     map[resource]int    // update locks of target rows, likewise
 	roots    map[*Database]*Root
 	command  int32 // the last command id that it has used
 	examined int64 // tx.Examined at its begin
@@ -82,11 +83,25 @@ func (tx *Tx) statement() *statement {
 	return tx.stmts[len(tx.stmts)-1]
 }
 
-// untilStatementEnd has a lock freed with the innermost statement; without one it stays to the transaction's end.
-func (tx *Tx) untilStatementEnd(res resource) {
+// untilStatementEnd has a table lock freed with the innermost statement; without one it stays to the transaction's end.
+func (tx *Tx) untilStatementEnd(c *tableCore, mode Mode) {
 	if s := tx.statement(); s != nil {
-		s.short = append(s.short, res)
+		s.short = append(s.short, c.resource())
+		if s.tables == nil {
+			s.tables = map[*tableCore]Mode{}
+		}
+		s.tables[c] = join(s.tables[c], mode)
 	}
+}
+
+// statementCovers says whether a running statement holds a table lock that does for mode.
+func (tx *Tx) statementCovers(c *tableCore, mode Mode) bool {
+	for _, s := range tx.stmts {
+		if s.tables[c].covers(mode) {
+			return true
+		}
+	}
+	return false
 }
 
 // statementRoot is the committed state as of the statement's first read of db.

@@ -21,6 +21,7 @@ type tableCore struct {
 
 	mu        sync.Mutex
 	current   *store
+	shared    *store   // copy of current for readers, nil when current has changed since
 	committed *version // latest; nil until the creating transaction commits
 	writers   int      // open transactions with changes in current
 	rebuilt   bool     // an open transaction with Sch-M has replaced current: nobody needs ghosts
@@ -64,8 +65,20 @@ func (c *tableCore) keyResource(tree int, key string) resource {
 func (c *tableCore) snapshot() *store {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.current.clone()
+	return c.share()
 }
+
+// share is a copy of the current state that nobody changes; one serves all readers until the next change. The caller
+// holds mu, and so does everyone who sets current or changes its trees, after a call of touched.
+func (c *tableCore) share() *store {
+	if c.shared == nil {
+		c.shared = c.current.clone()
+	}
+	return c.shared
+}
+
+// touched says that the current state is about to change.
+func (c *tableCore) touched() { c.shared = nil }
 
 // ID is the object_id.
 func (t *Table) ID() int32 { return t.core.id }

@@ -3,7 +3,6 @@ package storage
 import (
 	"context"
 	"encoding/binary"
-	"maps"
 	"slices"
 	"time"
 )
@@ -29,8 +28,8 @@ type TxOptions struct {
 	Session *Owner
 	// DeadlockPriority is -10 to 10, as SET DEADLOCK_PRIORITY.
 	DeadlockPriority int
-	// Roots gives the state that a read-only replica shows; the transaction then cannot change these databases. A nil
-	// result means the database's live state (tempdb).
+	// Roots gives the state that a read-only replica shows; it is asked once for each database that the transaction
+	// uses. A nil result means the database's live state (tempdb).
 	Roots func(*Database) *Root
 	// ReadOnlyReplica refuses changes of every database except tempdb.
 	ReadOnlyReplica bool
@@ -61,6 +60,7 @@ type Tx struct {
 	stmtSeq int // statements begun
 
 	snapshot map[*Database]*Root // of SNAPSHOT, taken at the first access
+	replica  map[*Database]*Root // results of TxOptions.Roots
 }
 
 // txTable is what a transaction knows of a table that it has used.
@@ -121,48 +121,6 @@ func (tx *Tx) Began() time.Time { return tx.began }
 // Changed says whether the transaction has anything to commit.
 func (tx *Tx) Changed() bool { return len(tx.changes) > 0 || len(tx.catalog) > 0 || len(tx.logs) > 0 }
 
-// Catalog is where the transaction's statements find the objects of a database.
-func (tx *Tx) Catalog(db *Database) Catalog {
-	if r := tx.replicaRoot(db); r != nil {
-		return r
-	}
-	return db
-}
-
-// Root is the committed state that the transaction reads db in: a replica's, its snapshot, or the statement's latest.
-func (tx *Tx) Root(db *Database) *Root {
-	if r := tx.replicaRoot(db); r != nil {
-		return r
-	}
-	if tx.isolation == Snapshot {
-		return tx.snapshotRoot(db)
-	}
-	return tx.statementRoot(db)
-}
-
-func (tx *Tx) replicaRoot(db *Database) *Root {
-	if tx.o.Roots == nil {
-		return nil
-	}
-	return tx.o.Roots(db)
-}
-
-// snapshotRoot takes the snapshot of all databases at the first access to any.
-func (tx *Tx) snapshotRoot(db *Database) *Root {
-	if tx.snapshot == nil {
-		tx.snapshot = map[*Database]*Root{}
-		for _, d := range tx.in.Databases() {
-			tx.snapshot[d] = d.Root()
-		}
-	}
-	if r := tx.snapshot[db]; r != nil {
-		return r
-	}
-	r := db.Root()
-	tx.snapshot[db] = r
-	return r
-}
-
 // writable refuses changes of read-only databases (3906).
 func (tx *Tx) writable(db *Database) error {
 	if db.ID != TempDBID && (tx.o.ReadOnlyReplica || db.Props().ReadOnly) {
@@ -193,15 +151,14 @@ func (tx *Tx) lockTable(ctx context.Context, c *tableCore, mode Mode, toEnd bool
 		return nil, errEnded
 	}
 	t := tx.table(c)
-	if !t.mode.covers(mode) {
-		res := c.resource()
-		if _, err := tx.in.locks.acquire(ctx, tx.owner, res, mode, timeout); err != nil {
+	if !t.mode.covers(mode) && (toEnd || !tx.statementCovers(c, mode)) {
+		if _, err := tx.in.locks.acquire(ctx, tx.owner, c.resource(), mode, timeout); err != nil {
 			return nil, err
 		}
 		if toEnd {
 			t.mode = join(t.mode, mode)
 		} else {
-			tx.untilStatementEnd(res)
+			tx.untilStatementEnd(c, mode)
 		}
 	}
 	c.mu.Lock()
@@ -232,43 +189,6 @@ func (tx *Tx) Bind(ctx context.Context, t *Table) (*TableDef, error) {
 func (tx *Tx) LockTable(ctx context.Context, t *Table, mode Mode) error {
 	_, err := tx.lockTable(ctx, t.core, mode, true, tx.timeout())
 	return err
-}
-
-// TxInfo is a row of the views of open transactions.
-type TxInfo struct {
-	ID        uint64
-	SPID      int // 0 for an internal transaction
-	Began     time.Time
-	Isolation Isolation
-	Databases []int // changed ones
-}
-
-// OpenTransactions lists the transactions that have not ended, by id.
-func (in *Instance) OpenTransactions() []TxInfo {
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	var out []TxInfo
-	for _, id := range slices.Sorted(maps.Keys(in.open)) {
-		out = append(out, in.open[id].info())
-	}
-	return out
-}
-
-// info is called by other goroutines than the transaction's, with the instance's mutex held.
-func (tx *Tx) info() TxInfo {
-	i := TxInfo{ID: tx.ID, Began: tx.began, Isolation: tx.o.Isolation}
-	if tx.o.Session != nil {
-		i.SPID = tx.o.Session.SPID
-	}
-	for _, db := range tx.in.dbs {
-		db.mu.Lock()
-		if _, ok := db.touchedBy[tx.ID]; ok {
-			i.Databases = append(i.Databases, db.ID)
-		}
-		db.mu.Unlock()
-	}
-	slices.Sort(i.Databases)
-	return i
 }
 
 // touch notes that the transaction changes a database.

@@ -68,6 +68,7 @@ func (tx *Tx) undo(to mark) {
 
 // undo takes one change back. The caller holds mu.
 func (c *tableCore) undo(ch change) {
+	c.touched()
 	if s := ch.state; s != nil {
 		c.current, c.rebuilt, c.dropped = s.store, s.rebuilt, s.dropped
 		c.def.Store(s.store.def)

@@ -15,7 +15,7 @@ func (tx *Tx) view(c *tableCore, r *Root, fixed bool) (*store, error) {
 	defer c.mu.Unlock()
 	v := r.version(c)
 	if t.rebuilt || c.committed == nil && t.writer {
-		return c.current.clone(), nil
+		return c.share(), nil
 	}
 	if v == nil || v.store.def != c.current.def {
 		if fixed && c.committed != nil {
@@ -29,7 +29,7 @@ func (tx *Tx) view(c *tableCore, r *Root, fixed bool) (*store, error) {
 		return v.store, nil
 	}
 	if c.writers == 1 && c.committed == v {
-		return c.current.clone(), nil
+		return c.share(), nil
 	}
 	o := t.overlay
 	if o == nil || o.base != v {
