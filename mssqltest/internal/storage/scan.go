@@ -130,16 +130,6 @@ func (tx *Tx) Unlock(t *Table, row *Row) {
 	tx.table(t.core).rows--
 }
 
-// Get reads the current version of a row that the transaction has locked; nil when it is gone.
-func (tx *Tx) Get(t *Table, row *Row) *Row {
-	t.core.mu.Lock()
-	defer t.core.mu.Unlock()
-	if live, ok := t.core.current.get(0, row.key); ok && !live.ghost {
-		return live
-	}
-	return nil
-}
-
 func errRowShape(d *TableDef, n int) error {
 	return sqlerr.Newf(213, 16, "Column name or number of supplied values does not match table definition: %s has %d columns, the row %d.", d.QualifiedName(), len(d.Columns), n)
 }
