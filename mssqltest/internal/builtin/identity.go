@@ -15,7 +15,9 @@ import (
 
 func init() {
 	guid := value.Type{ID: value.UniqueIdentifier}
-	newID := func(env *value.Env, _ []value.Value, _ []value.Type) (value.Value, error) { return value.NewGUID(env.GUID()), nil }
+	newID := func(env *value.Env, _ []value.Value, _ []value.Type) (value.Value, error) {
+		return value.NewGUID(env.GUID()), nil
+	}
 	register(
 		Func{"NEWID", 0, 0, always(guid), newID},
 		Func{"NEWSEQUENTIALID", 0, 0, always(guid), newID},

@@ -15,16 +15,16 @@ const (
 // appendBinaryKey orders by code: nvarchar by code unit (_BIN2) or, as the old _BIN does, by the bytes of the units after
 // the first; varchar by the bytes of the code page.
 func (c *Collation) appendBinaryKey(dst []byte, s string, unicode bool) []byte {
-	w := blankWriter{dst: dst}
+	blanks := uint32(0)
 	switch {
 	case !unicode && c.UTF8:
 		for i := range len(s) {
-			w.put(uint16(s[i]), ' ')
+			dst, blanks = appendCode(dst, blanks, uint16(s[i]), ' ')
 		}
 	case !unicode:
 		b, _ := c.Encode(s)
 		for _, x := range b {
-			w.put(uint16(x), ' ')
+			dst, blanks = appendCode(dst, blanks, uint16(x), ' ')
 		}
 	default:
 		first := true
@@ -32,60 +32,47 @@ func (c *Collation) appendBinaryKey(dst []byte, s string, unicode bool) []byte {
 			r, n := NextRune(s[i:])
 			i += n
 			if r < surrSelf {
-				w.unit(uint16(r), c.Binary2 || first)
+				dst, blanks = appendUnit(dst, blanks, uint16(r), c.Binary2 || first)
 			} else {
 				r -= surrSelf
-				w.unit(uint16(surrHigh|r>>10), c.Binary2 || first)
-				w.unit(uint16(surrLow|r&0x3ff), c.Binary2)
+				dst, blanks = appendUnit(dst, blanks, uint16(surrHigh|r>>10), c.Binary2 || first)
+				dst, blanks = appendUnit(dst, blanks, uint16(surrLow|r&0x3ff), c.Binary2)
 			}
 			first = false
 		}
 	}
-	return append(w.dst, binEnd)
+	return append(dst, binEnd)
 }
 
-// blankWriter holds back blanks until it knows what follows them.
-type blankWriter struct {
-	dst    []byte
-	blanks uint32
-}
-
-// unit writes a code unit, by value or with its bytes swapped.
-func (w *blankWriter) unit(u uint16, byValue bool) {
+// appendUnit writes a code unit, by value or with its bytes swapped.
+func appendUnit(dst []byte, blanks uint32, u uint16, byValue bool) ([]byte, uint32) {
 	if byValue {
-		w.put(u, ' ')
-		return
+		return appendCode(dst, blanks, u, ' ')
 	}
-	w.put(u<<8|u>>8, ' '<<8)
+	return appendCode(dst, blanks, u<<8|u>>8, ' '<<8)
 }
 
-func (w *blankWriter) put(u, blank uint16) {
+// appendCode writes a code, or holds a blank back until it is known what follows; it returns how many are held back.
+func appendCode(dst []byte, blanks uint32, u, blank uint16) ([]byte, uint32) {
 	if u == blank {
-		w.blanks++
-		return
+		return dst, blanks + 1
 	}
-	w.flush(u < blank)
+	if blanks > 0 {
+		m := byte(binLow)
+		if u > blank {
+			m, blanks = binHigh, ^blanks
+		}
+		dst = append(dst, m, byte(blanks>>24), byte(blanks>>16), byte(blanks>>8), byte(blanks))
+	}
 	switch {
 	case blank != ' ' && u < blank:
-		w.dst = append(w.dst, binLow-1, byte(u>>8), byte(u))
+		dst = append(dst, binLow-1, byte(u>>8), byte(u))
 	case u < ' ':
-		w.dst = append(w.dst, byte(u)+1)
+		dst = append(dst, byte(u)+1)
 	case blank == ' ' && u < utf8.RuneSelf:
-		w.dst = append(w.dst, byte(u)-0x21+binFirst)
+		dst = append(dst, byte(u)-0x21+binFirst)
 	default:
-		w.dst = append(w.dst, binWide, byte(u>>8), byte(u))
+		dst = append(dst, binWide, byte(u>>8), byte(u))
 	}
-}
-
-func (w *blankWriter) flush(below bool) {
-	n := w.blanks
-	if n == 0 {
-		return
-	}
-	w.blanks = 0
-	m := byte(binLow)
-	if !below {
-		m, n = binHigh, ^n
-	}
-	w.dst = append(w.dst, m, byte(n>>24), byte(n>>16), byte(n>>8), byte(n))
+	return dst, 0
 }

@@ -131,6 +131,14 @@ func (c *Collation) appendFullKey(dst []byte, s string, t *table) []byte {
 	sensitive := t.upperBits(c)
 	units := 0
 	for i := 0; i < len(s); {
+		if b := s[i]; b < utf8.RuneSelf && t.asciiPrimary[b] != 0 { // the lookup below gives the same
+			i++
+			units++
+			dst = append(dst, t.asciiPrimary[b])
+			sec = append(sec, minWeight)
+			ter = append(ter, t.tertiaryByte(t.asciiTertiary[b], t.asciiPrimary[b], sensitive))
+			continue
+		}
 		r, w := NextRune(s[i:])
 		i += w
 		for _, e := range t.lookup(r) {

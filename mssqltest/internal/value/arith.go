@@ -168,7 +168,7 @@ func floatArith(op byte, x, y float64, t Type) (Value, error) {
 		}
 		f = x / y
 	}
-	if math.IsInf(f, 0) || math.IsNaN(f) || t.ID == Real && math.Abs(f) > math.MaxFloat32 {
+	if math.IsInf(f, 0) || math.IsNaN(f) || t.ID == Real && math.IsInf(float64(float32(f)), 0) {
 		return Value{}, errOverflow("expression", t)
 	}
 	if t.ID == Real {

@@ -402,7 +402,7 @@ func (c converter) toFloat(v Value, from, to Type) (Value, error) {
 	if to.ID == Float {
 		return NewFloat(f), nil
 	}
-	if math.Abs(f) > math.MaxFloat32 {
+	if math.IsInf(float64(float32(f)), 0) {
 		return Value{}, sqlerr.New(232, "real", strconv.FormatFloat(f, 'f', 6, 64))
 	}
 	return NewReal(float32(f)), nil
