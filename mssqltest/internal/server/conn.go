@@ -39,7 +39,6 @@ type conn struct {
 	session                    *exec.Session
 	bulk                       *bulkLoad // INSERT BULK has been accepted, its rows are the next message
 	closing                    bool      // after this answer
-	afterStatement             []func()  // what hooks want called, one for each statement that runs
 
 	spidA   atomic.Int64
 	summarA atomic.Pointer[Event]

@@ -18,7 +18,6 @@ func (c *conn) handle(req *request) bool {
 		return false
 	}
 	s := &sink{c: c, r: &c.reply}
-	c.afterStatement = c.afterStatement[:0]
 	c.reply.begin()
 	c.reset(req.status)
 	var after func()

@@ -74,7 +74,7 @@ func New(cfg Config) (*Server, error) {
 	s := &Server{cfg: cfg, listeners: map[net.Listener]struct{}{}, conns: map[*conn]struct{}{}, bySPID: map[int]*conn{}}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	cfg.Instance.Before = s.beforeStatement
-	cfg.Instance.Stats = s.afterStatement
+	cfg.Instance.Stats = cfg.Statement
 	cfg.Instance.Kill = s.Kill
 	return s, nil
 }
@@ -213,33 +213,16 @@ func (s *Server) bySession(spid int) *conn {
 	return s.bySPID[spid]
 }
 
-// beforeStatement asks the hook about a statement; it runs on the connection's worker.
-func (s *Server) beforeStatement(spid int, text string) error {
+// beforeStatement asks the hook about a statement; it runs on the connection's worker. What it returns is called when
+// the statement has ended.
+func (s *Server) beforeStatement(spid int, text string) (after func(), err error) {
 	c := s.bySession(spid)
 	if c == nil || s.cfg.Hook == nil {
-		return nil
+		return nil, nil
 	}
 	v := c.ask(c.ctx, KindStatement, text)
-	c.afterStatement = append(c.afterStatement, v.After)
 	if v.Err != nil {
-		return v.Err
+		return v.After, v.Err
 	}
-	return c.ctx.Err()
-}
-
-// afterStatement ends what beforeStatement began; statements nest.
-func (s *Server) afterStatement(st exec.StatementStats) {
-	if s.cfg.Statement != nil {
-		s.cfg.Statement(st)
-	}
-	c := s.bySession(st.SPID)
-	if c == nil || len(c.afterStatement) == 0 {
-		return
-	}
-	last := len(c.afterStatement) - 1
-	after := c.afterStatement[last]
-	c.afterStatement = c.afterStatement[:last]
-	if after != nil {
-		after()
-	}
+	return v.After, c.ctx.Err()
 }
