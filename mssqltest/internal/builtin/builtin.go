@@ -118,15 +118,3 @@ func textType(t value.Type, n int) value.Type {
 	}
 	return out
 }
-
-// widthOf is the longest text of an argument.
-func widthOf(t value.Type) int {
-	c, err := value.Common(value.Type{ID: value.VarChar, Len: 1}, t)
-	switch {
-	case t.IsChar():
-		return t.Len
-	case err == nil && c.IsChar():
-		return c.Len
-	}
-	return 41
-}

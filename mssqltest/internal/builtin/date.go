@@ -265,6 +265,9 @@ func partValue(env *value.Env, part string, arg value.Value, at value.Type, func
 	case "second":
 		return sec % 60, nil
 	case "millisecond":
+		if t.ID == value.DateTime { // a third of a hundredth shows as 3 or 7
+			ticks += 5000
+		}
 		return ticks % ticksPerSecond / 10_000, nil
 	case "microsecond":
 		return ticks % ticksPerSecond / 10, nil

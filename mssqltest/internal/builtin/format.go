@@ -170,12 +170,13 @@ func customNumber(x float64, exact, f string) (string, bool) {
 	default:
 		f = sections[0]
 	}
-	first, last := strings.IndexAny(f, "0#."), strings.LastIndexAny(f, "0#.")
+	plain := maskLiterals(f)
+	first, last := strings.IndexAny(plain, "0#."), strings.LastIndexAny(plain, "0#.")
 	if first < 0 {
 		return f, true
 	}
 	prefix, body, suffix := f[:first], f[first:last+1], f[last+1:]
-	if strings.Contains(prefix+suffix, "%") {
+	if strings.Contains(plain, "%") {
 		x, exact = x*100, ""
 	}
 	head, tail, _ := strings.Cut(body, ".")
@@ -207,6 +208,30 @@ func customNumber(x float64, exact, f string) (string, bool) {
 	return sign + unquote.Replace(prefix) + whole + unquote.Replace(suffix), true
 }
 
+// maskLiterals puts blanks in place of quoted and escaped text.
+func maskLiterals(f string) string {
+	b := []byte(f)
+	quote := byte(0)
+	for i := 0; i < len(b); i++ {
+		switch c := b[i]; {
+		case quote != 0:
+			if c == quote {
+				quote = 0
+			}
+			b[i] = ' '
+		case c == '\'' || c == '"':
+			quote, b[i] = c, ' '
+		case c == '\\':
+			b[i] = ' '
+			if i+1 < len(b) {
+				i++
+				b[i] = ' '
+			}
+		}
+	}
+	return string(b)
+}
+
 var standardDates = map[string]string{
 	"d": "M/d/yyyy", "D": "dddd, MMMM d, yyyy", "t": "h:mm tt", "T": "h:mm:ss tt", "g": "M/d/yyyy h:mm tt", "G": "M/d/yyyy h:mm:ss tt",
 	"f": "dddd, MMMM d, yyyy h:mm tt", "F": "dddd, MMMM d, yyyy h:mm:ss tt", "s": "yyyy-MM-ddTHH:mm:ss", "u": "yyyy-MM-dd HH:mm:ssZ",
@@ -219,6 +244,9 @@ func formatDate(v value.Value, t value.Type, f string) (string, bool) {
 		f = s
 	}
 	days, ticks := value.LocalDayAndTicks(v, t)
+	if t.ID == value.DateTime {
+		ticks = (ticks + 5000) / 10000 * 10000
+	}
 	if t.ID == value.Time {
 		return formatClock(ticks, f)
 	}

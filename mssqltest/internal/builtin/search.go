@@ -101,7 +101,7 @@ func patIndex(env *value.Env, args []value.Value, types []value.Type) (value.Val
 func concatType(args []value.Type) (value.Type, error) {
 	t := value.Type{ID: value.VarChar}
 	for _, a := range args {
-		n := widthOf(a)
+		n := value.TextWidth(a)
 		if a.IsUnicode() {
 			t.ID = value.NVarChar
 		}

@@ -43,7 +43,7 @@ func sameText(args []value.Type) (value.Type, error) {
 	case t.ID == value.Image, t.ID == value.CLR, t.ID == value.XML:
 		return value.Type{}, invalid(t, 1, "string")
 	default:
-		return textType(t, widthOf(t)), nil
+		return textType(t, value.TextWidth(t)), nil
 	}
 }
 

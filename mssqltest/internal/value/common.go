@@ -90,7 +90,7 @@ func commonLen(high, low Type) int {
 	if high.IsUnicode() {
 		most = maxUnits
 	}
-	n := textWidth(low)
+	n := TextWidth(low)
 	if low.ID.family() == high.ID.family() {
 		n = low.Len
 	}
@@ -100,8 +100,8 @@ func commonLen(high, low Type) int {
 	return min(max(high.Len, n), most)
 }
 
-// textWidth is the longest text that a value of t converts to.
-func textWidth(t Type) int {
+// TextWidth returns the length of the longest text that a value of t converts to, Max for one without bound.
+func TextWidth(t Type) int {
 	switch t.ID {
 	case Bit:
 		return 1
