@@ -5,15 +5,9 @@ import (
 	"example.com/mssqlcdc/mssqltest/internal/storage"
 )
 
-// isSysadmin reports whether the session's login is a member of sysadmin.
-func isSysadmin(c *exec.Context) bool {
-	l, ok := c.Instance().Storage.Logins.Login(c.Session.Login())
-	return ok && l.Sysadmin
-}
-
 // isOwner reports whether the session may do everything in a database: sysadmin, dbo or db_owner.
 func isOwner(c *exec.Context, db *storage.Database) bool {
-	return isSysadmin(c) || inRole(c, db, "db_owner")
+	return c.Session.IsSysadmin() || inRole(c, db, "db_owner")
 }
 
 // inRole reports whether the session's user is a member of a database role; dbo is one of every role.

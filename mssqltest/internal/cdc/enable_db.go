@@ -29,7 +29,7 @@ func errNotOwner() error {
 func (m *Manager) enableDB(c *exec.Context, _ sysrow.Args) (int32, error) {
 	db := c.DB
 	switch {
-	case !isSysadmin(c):
+	case !c.Session.IsSysadmin():
 		return 1, sqlerr.New(22902)
 	case db.ID < storage.FirstUserDatabase:
 		return 1, sqlerr.Newf(22911, 16, "Change data capture cannot be enabled on the system database '%s'.", db.Name())
@@ -63,7 +63,7 @@ func (m *Manager) enableDB(c *exec.Context, _ sysrow.Args) (int32, error) {
 // disableDB is sys.sp_cdc_disable_db: it drops every instance, the metadata and the jobs.
 func (m *Manager) disableDB(c *exec.Context, _ sysrow.Args) (int32, error) {
 	db := c.DB
-	if !isSysadmin(c) {
+	if !c.Session.IsSysadmin() {
 		return 1, sqlerr.New(22902)
 	}
 	if !db.Props().CDCEnabled {

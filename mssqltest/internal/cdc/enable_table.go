@@ -63,7 +63,11 @@ func (m *Manager) enableTable(c *exec.Context, a sysrow.Args) (int32, error) {
 
 // firstTable makes the jobs with the first instance of a database and says so, as SQL Server Agent does.
 func (m *Manager) firstTable(c *exec.Context) error {
-	m.addJobs(c.DB, true, true, true)
+	m.mu.Lock()
+	manual := m.manual
+	m.mu.Unlock()
+	m.addJobs(c.DB, true, true, false)
+	m.addJobs(c.DB, !manual, true, true)
 	for _, kind := range []string{"capture", "cleanup"} {
 		e := &sqlerr.Error{State: 1, Message: "Job '" + jobName(c.DB, kind) + "' started successfully."}
 		if err := c.Sink.Message(e); err != nil {

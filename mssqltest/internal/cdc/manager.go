@@ -64,6 +64,7 @@ func Register(reg *exec.Registry, st *storage.Instance) *Manager {
 	m.registerHelp(reg)
 	m.registerScalars(reg)
 	m.registerViews(reg)
+	m.registerHooks(reg)
 	return m
 }
 
@@ -108,6 +109,13 @@ func (m *Manager) SetManual(on bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.manual = on
+}
+
+// SetManual leaves the capture jobs that are made from now on stopped until sp_cdc_start_job or Job.Start.
+func (m *Manager) SetManual(manual bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.manual = manual
 }
 
 // Job is the capture job of a database, nil where there is none.

@@ -102,11 +102,11 @@ func (s *source) systemObjectPermission(name string) any {
 
 func (s *source) serverPermission(perm string) any {
 	l, ok := s.who.sec.Login(s.c.Session.Login())
+	if s.c.Session.IsSysadmin() || perm == "CONNECT SQL" || perm == "VIEW ANY DATABASE" {
+		return 1
+	}
 	if !ok {
 		return 0
-	}
-	if l.Sysadmin || perm == "CONNECT SQL" || perm == "VIEW ANY DATABASE" {
-		return 1
 	}
 	granted, denied := s.who.sec.Allowed(0, []int{l.ID}, 0, 0, 0, perm, "CONTROL SERVER")
 	return granted && !denied
@@ -116,7 +116,7 @@ func (s *source) serverPermission(perm string) any {
 // denial anywhere wins. "ANY" asks for any permission at all.
 func (s *source) permitted(class int, h *storage.ObjectHeader, column int, perm string) bool {
 	w := s.who
-	if l, ok := w.sec.Login(s.c.Session.Login()); ok && l.Sysadmin {
+	if s.c.Session.IsSysadmin() {
 		return true
 	}
 	if !w.known {
@@ -219,6 +219,9 @@ func isServerRoleMember(s *source, a []value.Value) any {
 		name = text(a[1])
 	}
 	l, ok := s.who.sec.Login(name)
+	if own := strings.EqualFold(name, s.c.Session.Login()); own && s.c.Session.IsSysadmin() {
+		l.Sysadmin, ok = true, true
+	}
 	if !ok {
 		return nil
 	}

@@ -48,7 +48,7 @@ func mayAdminister(c *exec.Context) error {
 
 // mayAdministerServer refuses everyone but sysadmin with 15247.
 func mayAdministerServer(c *exec.Context) error {
-	if l, ok := c.Instance().Storage.Logins.Login(c.Session.Login()); ok && l.Sysadmin {
+	if c.Session.IsSysadmin() {
 		return nil
 	}
 	return sqlerr.Newf(15247, 16, "User does not have permission to perform this action.")
@@ -115,6 +115,9 @@ func (r registrar) spConfigure(c *exec.Context, a sysrow.Args) (int32, error) {
 	old, ok := r.config.set(found[0].name, value)
 	if !ok {
 		return 1, sqlerr.Newf(15129, 16, "'%d' is not a valid value for configuration option '%s'.", value, found[0].name)
+	}
+	if h := c.Instance().Hooks.Configure; h != nil {
+		h(found[0].name, value)
 	}
 	e := sqlerr.Newf(15457, 0, "Configuration option '%s' changed from %d to %d. Run the RECONFIGURE statement to install.", found[0].name, old, value)
 	return 0, c.Sink.Message(e)

@@ -42,12 +42,15 @@ func (s *source) seen() []*exec.Session {
 
 // serverState reports VIEW SERVER STATE.
 func (s *source) serverState() bool {
+	if s.c.Session.IsSysadmin() {
+		return true
+	}
 	l, ok := s.who.sec.Login(s.c.Session.Login())
 	if !ok {
 		return false
 	}
 	granted, denied := s.who.sec.Allowed(0, []int{l.ID}, 0, 0, 0, "VIEW SERVER STATE", "VIEW SERVER PERFORMANCE STATE", "CONTROL SERVER")
-	return l.Sysadmin || granted && !denied
+	return granted && !denied
 }
 
 // openTransactions maps SPIDs to the ids of their transactions.

@@ -27,7 +27,6 @@ type grantee struct {
 
 func viewerOf(c *exec.Context, db *storage.Database) *viewer {
 	v := &viewer{sec: c.Instance().Storage.Logins, db: db.ID, schema: "dbo"}
-	login, isLogin := v.sec.Login(c.Session.Login())
 	v.user, v.known = v.sec.UserOf(db.ID, c.Session.Login())
 	if v.known {
 		v.roles = v.sec.Roles(db.ID, v.user.ID)
@@ -35,7 +34,7 @@ func viewerOf(c *exec.Context, db *storage.Database) *viewer {
 			v.schema = v.user.DefaultSchema
 		}
 	}
-	v.all = isLogin && login.Sysadmin || v.known && (v.user.ID == storage.UserDBO || v.fixed("db_owner") || v.fixed("db_datareader") ||
+	v.all = c.Session.IsSysadmin() || v.known && (v.user.ID == storage.UserDBO || v.fixed("db_owner") || v.fixed("db_datareader") ||
 		v.fixed("db_datawriter") || v.fixed("db_ddladmin") || v.fixed("db_securityadmin"))
 	if v.all || !v.known {
 		return v
