@@ -84,8 +84,8 @@ func New(cfg Config) (*Server, error) {
 	}
 	reg := exec.NewRegistry()
 	syscat.Register(reg)
-	s.exec = exec.New(s.storage, reg)
 	s.cdc = cdc.Register(reg, s.storage)
+	s.exec = exec.New(s.storage, reg)
 	s.cdc.SetDelay(cfg.CaptureDelay)
 	s.cdc.SetManual(cfg.CaptureStopped)
 	net := server.Config{
