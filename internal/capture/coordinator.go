@@ -32,7 +32,7 @@ type coordinator struct {
 func (c *coordinator) poll(ctx context.Context, state *catalog.State) error {
 	f := c.flow
 	failing := backoff{min: 200 * time.Millisecond, max: 10 * time.Second}
-	reaped := time.Now()
+	reaped, told := time.Now(), false
 	for ctx.Err() == nil {
 		var err error
 		if state == nil {
@@ -47,9 +47,13 @@ func (c *coordinator) poll(ctx context.Context, state *catalog.State) error {
 			return nil
 		case err == nil:
 			failing.reset()
+			told = false
 			pause(ctx, f.cfg.PollInterval, nil)
 		case session.IsTransient(err) || !f.cfg.StopOnTableError:
-			f.cfg.Observer.Note("", fmt.Sprintf("watching the database: %v", err))
+			if !told {
+				told = true
+				f.cfg.Observer.Note("", fmt.Sprintf("watching the database does not work, and is tried again until it does: %v", err))
+			}
 			failing.wait(ctx, nil)
 		default:
 			return fmt.Errorf("watching the database: %w", err)
@@ -231,6 +235,7 @@ func (c *coordinator) add(ctx context.Context, t *Table, state *catalog.State) e
 	}
 	f.mu.Lock()
 	f.workers[t.id] = w
+	f.lanes[l] = true
 	f.mu.Unlock()
 	f.cfg.Observer.State(t.key(), Streaming, nil)
 	f.group.Go(func() error { return f.ended(w.run(c.run)) })

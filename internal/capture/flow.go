@@ -36,6 +36,7 @@ type Flow struct {
 
 	mu      sync.Mutex
 	workers map[int32]*worker // by source object
+	lanes   map[*lane]bool    // also of tables that are gone
 	ready   []*lane           // lanes to look at, in turn
 	queued  map[*lane]bool
 	high    catalog.Transaction
@@ -53,14 +54,13 @@ func Start(ctx context.Context, cfg Config) (*Flow, error) {
 	}
 	f := &Flow{
 		cfg: cfg, budget: newBudget(cfg.Limit), wake: make(chan struct{}, 1),
-		workers: map[int32]*worker{}, queued: map[*lane]bool{},
+		workers: map[int32]*worker{}, lanes: map[*lane]bool{}, queued: map[*lane]bool{},
 	}
 	open := func(ctx context.Context) (*session.Conn, error) { return session.Open(ctx, cfg.Session) }
 	f.conns = newConns(cfg.MaxConnections, open)
 	f.meta = &metadata{open: open}
 	if err := f.start(ctx); err != nil {
-		f.meta.close()
-		return nil, err
+		return nil, errors.Join(err, f.meta.close(), f.conns.close())
 	}
 	return f, nil
 }
@@ -312,11 +312,7 @@ func (f *Flow) Close(ctx context.Context) error {
 		f.err = session.ErrClosed
 	}
 	var left []*Batch
-	lanes := map[*lane]bool{}
-	for _, w := range f.workers {
-		lanes[w.lane] = true
-	}
-	for l := range lanes {
+	for l := range f.lanes {
 		left = append(left, l.drop()...)
 	}
 	f.mu.Unlock()
