@@ -2,7 +2,6 @@ package builtin
 
 import (
 	"strings"
-	"unicode"
 
 	"example.com/mssqlcdc/mssqltest/internal/collate"
 	"example.com/mssqlcdc/mssqltest/internal/sqlerr"
@@ -16,12 +15,9 @@ func init() {
 		Func{"SUBSTRING", 3, 3, substringType, strict(substring)},
 		Func{"LEFT", 2, 2, sameText, strict(left)},
 		Func{"RIGHT", 2, 2, sameText, strict(right)},
-		Func{"UPPER", 1, 1, sameText, mapText(upper)},
-		Func{"LOWER", 1, 1, sameText, mapText(lower)},
 		Func{"LTRIM", 1, 2, sameText, strict(trimmer(true, false))},
 		Func{"RTRIM", 1, 2, sameText, strict(trimmer(false, true))},
 		Func{"TRIM", 1, 2, sameText, strict(trimmer(true, true))},
-		Func{"REVERSE", 1, 1, sameText, mapText(reverse)},
 		Func{"REPLACE", 3, 3, replaceType, strict(replace)},
 		Func{"REPLICATE", 2, 2, replicateType, strict(replicate)},
 		Func{"SPACE", 1, 1, always(varchar(8000)), strict(space)},
@@ -214,84 +210,6 @@ func right(env *value.Env, args []value.Value, types []value.Type) (value.Value,
 	return value.NewString(t.ID, slice(s, all-n, all, types[0])), nil
 }
 
-// mapText makes a function of a text under the collation.
-func mapText(f func(s string, c *collate.Collation) string) evalFunc {
-	return strict(func(env *value.Env, args []value.Value, types []value.Type) (value.Value, error) {
-		t, err := sameText(types)
-		if err != nil {
-			return value.Value{}, err
-		}
-		s, err := text(env, args[0], types[0])
-		if err != nil {
-			return value.Value{}, err
-		}
-		c := types[0].Coll
-		if c == nil {
-			c = env.Collation()
-		}
-		return value.NewString(t.ID, f(s, c)), nil
-	})
-}
-
-func turkish(c *collate.Collation) bool {
-	return c.LCID == 0x041f || c.LCID == 0x042c || c.LCID == 0x0443
-}
-
-// mapRunes maps character by character and keeps lone surrogates.
-func mapRunes(s string, f func(rune) rune) string {
-	dst := make([]byte, 0, len(s))
-	for i := 0; i < len(s); {
-		r, w := collate.NextRune(s[i:])
-		dst = collate.AppendRune(dst, f(r))
-		i += w
-	}
-	return string(dst)
-}
-
-func upper(s string, c *collate.Collation) string {
-	return mapRunes(s, func(r rune) rune {
-		switch {
-		case turkish(c) && r == 'i':
-			return 'İ'
-		case r == 'ß', r == 'ŉ', r == 'ı' && !turkish(c):
-			return r
-		}
-		return unicode.ToUpper(r)
-	})
-}
-
-func lower(s string, c *collate.Collation) string {
-	return mapRunes(s, func(r rune) rune {
-		switch {
-		case turkish(c) && r == 'I':
-			return 'ı'
-		case r == 'İ':
-			return 'i'
-		}
-		return unicode.ToLower(r)
-	})
-}
-
-func reverse(s string, c *collate.Collation) string {
-	if collate.IsASCII(s) {
-		b := []byte(s)
-		for i, j := 0, len(b)-1; i < j; i, j = i+1, j-1 {
-			b[i], b[j] = b[j], b[i]
-		}
-		return string(b)
-	}
-	dst := make([]byte, 0, len(s))
-	for end := len(s); end > 0; {
-		start := end - 1
-		for start > 0 && s[start]&0xc0 == 0x80 {
-			start--
-		}
-		dst = append(dst, s[start:end]...)
-		end = start
-	}
-	return string(dst)
-}
-
 // trimmer drops blanks, or the characters of the second argument.
 func trimmer(front, back bool) evalFunc {
 	return func(env *value.Env, args []value.Value, types []value.Type) (value.Value, error) {
@@ -328,35 +246,6 @@ func replaceType(args []value.Type) (value.Type, error) {
 		}
 	}
 	return t, nil
-}
-
-// matchAt returns the length of the prefix of s that equals pattern under the collation, or -1. Prefixes of the pattern's
-// length in bytes are tried first.
-func matchAt(s, pattern string, c *collate.Collation, uni bool) int {
-	if strings.HasPrefix(s, pattern) {
-		return len(pattern)
-	}
-	if c.Binary || pattern == "" {
-		return -1
-	}
-	want := units(pattern, value.Type{ID: value.VarChar})
-	end := 0
-	for range want {
-		if end >= len(s) {
-			return -1
-		}
-		_, w := collate.NextRune(s[end:])
-		end += w
-	}
-	if equalExactly(s[:end], pattern, c, uni) {
-		return end
-	}
-	return -1
-}
-
-// equalExactly is equality that counts blanks at the end.
-func equalExactly(a, b string, c *collate.Collation, uni bool) bool {
-	return c.Compare(a+".", b+".", uni) == 0
 }
 
 func collationOf(env *value.Env, types []value.Type) (*collate.Collation, bool) {

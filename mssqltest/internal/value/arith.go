@@ -229,7 +229,6 @@ func decimalArith(op byte, a, b Value, at, bt, t Type) (Value, error) {
 	if err != nil {
 		return Value{}, err
 	}
-	overflow := errOverflow("expression", t)
 	var d dec
 	ok := true
 	switch op {
@@ -266,7 +265,7 @@ func decimalArith(op byte, a, b Value, at, bt, t Type) (Value, error) {
 		}
 	}
 	if !ok || !d.fits(t.Prec) {
-		return Value{}, overflow
+		return Value{}, errOverflow("expression", t)
 	}
 	return d.value(t.Scale), nil
 }

@@ -40,32 +40,35 @@ func (c converter) parseDate(s string, from, to Type) (Value, error) {
 	if o, ok := styleOrder[c.style]; ok {
 		p.order = o
 	}
-	syntax := sqlerr.New(241)
-	if to.ID == SmallDateTime {
-		syntax = sqlerr.New(295)
-	}
 	if !p.parse() || p.old && (p.digits > 3 || p.hasOffset && !p.zed) {
-		return Value{}, syntax
-	}
-	outside := syntax
-	if p.old {
-		outside = sqlerr.New(242, from.plain(), to.plain())
+		return Value{}, errDateSyntax(to)
 	}
 	st := stamp{days: daysTo1900, ticks: p.ticks, offset: p.offset}
 	if p.hasDate {
 		if p.year < 1 || p.year > 9999 || p.month < 1 || p.month > 12 || p.day < 1 || p.day > DaysIn(p.year, p.month) {
-			return Value{}, outside
+			return Value{}, p.outside(from, to)
 		}
 		st.days = DaysOf(p.year, p.month, p.day)
 	}
 	if p.ticks < 0 || p.ticks >= ticksPerDay || p.offset < -maxOffset || p.offset > maxOffset {
-		return Value{}, outside
+		return Value{}, p.outside(from, to)
 	}
-	v, err := stampTo(st, from, to)
-	if err != nil && to.ID == SmallDateTime {
-		return Value{}, outside
+	return stampTo(st, from, to)
+}
+
+func errDateSyntax(to Type) error {
+	if to.ID == SmallDateTime {
+		return sqlerr.New(295)
 	}
-	return v, err
+	return sqlerr.New(241)
+}
+
+// outside is the error for a date that is none.
+func (p *dateParser) outside(from, to Type) error {
+	if p.old {
+		return sqlerr.New(242, from.plain(), to.plain())
+	}
+	return errDateSyntax(to)
 }
 
 func (p *dateParser) parse() bool {
