@@ -23,19 +23,27 @@ type Instance struct {
 	// ServerName is @@SERVERNAME, Version is @@VERSION; both have defaults.
 	ServerName string
 	Version    string
+	// Hooks are called for definitions.
+	Hooks Hooks
 	// Stats, if set, is called after each statement, on the session's goroutine.
 	Stats func(StatementStats)
+	// Before, if set, is called before each statement with its text, on the session's goroutine; an *sqlerr.Error from it
+	// makes the statement fail. after, if not nil, is called when the statement has ended.
+	Before func(spid int, text string) (after func(), err error)
+	// Kill, if set, ends the connection of a session for KILL.
+	Kill func(spid int) bool
 
 	mu       sync.Mutex
 	sessions map[int]*Session
 	nextSPID int
+	temps    int // temporary tables made so far
 	parsed   parseCache
 }
 
 // New makes an instance over its storage and its registry.
 func New(st *storage.Instance, reg *Registry) *Instance {
 	return &Instance{
-		Storage: st, Registry: reg, ServerName: "MSSQLTEST", Version: defaultVersion,
+		Storage: st, Registry: reg, Hooks: reg.Hooks, ServerName: "MSSQLTEST", Version: defaultVersion,
 		sessions: map[int]*Session{}, nextSPID: 51,
 	}
 }

@@ -62,6 +62,9 @@ type Registry struct {
 	FindTableFunc func(c *Context, db *storage.Database, schema, name string) *TableFunc
 	FindView      func(c *Context, db *storage.Database, schema, name string) *View
 
+	// Hooks become those of the instances that are made with the registry.
+	Hooks Hooks
+
 	views   map[string]*View
 	procs   map[string]*Proc
 	scalars map[string]*Scalar

@@ -52,11 +52,14 @@ type Session struct {
 	lastIdentity value.Value
 	rowCount     int64
 	lastError    int32
+	raised       *sqlerr.Error // by RAISERROR, which XACT_ABORT does not heed
+	origin       origin
 	stats        StatementStats
 	contextInfo  []byte
 
 	killed   atomic.Bool
 	statusMu sync.Mutex
+	status   SessionStatus // as of the last request
 	cancel   context.CancelFunc
 }
 
@@ -74,7 +77,7 @@ func (in *Instance) NewSession(o SessionOptions) (*Session, error) {
 		name = s.defaultDatabase()
 	}
 	db := in.Storage.Database(name)
-	if db == nil || !db.Props().Online || !s.mayUse(db) {
+	if db == nil || db.Props().Offline || !s.mayUse(db) {
 		return nil, sqlerr.New(4060, name)
 	}
 	s.db = db
@@ -91,7 +94,7 @@ func (in *Instance) NewSession(o SessionOptions) (*Session, error) {
 		in.nextSPID++
 	}
 	in.sessions[s.spid] = s
-	s.tran.owner = storage.NewOwner(s.spid)
+	s.tran.owner = in.Storage.NewOwner(s.spid)
 	return s, nil
 }
 
@@ -122,6 +125,14 @@ func (s *Session) Reset(ctx context.Context, keepTran bool) {
 	s.lastIdentity = value.Value{}
 	s.contextInfo = nil
 	s.initEnv()
+}
+
+// defaultDatabase is the login's default database.
+func (s *Session) defaultDatabase() string {
+	if l, ok := s.in.Storage.Logins.Login(s.login); ok && l.DefaultDatabase != "" {
+		return l.DefaultDatabase
+	}
+	return "master"
 }
 
 // initEnv builds the environment of scalar functions from the options.
@@ -165,7 +176,7 @@ func (s *Session) SetDatabase(name string) error {
 	if db == nil {
 		return sqlerr.New(911, name)
 	}
-	if !db.Props().Online {
+	if db.Props().Offline {
 		return sqlerr.New(942, name)
 	}
 	if !s.mayUse(db) {
@@ -211,6 +222,7 @@ func (s *Session) begin(ctx context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	s.statusMu.Lock()
 	s.cancel = cancel
+	s.noteStatus()
 	s.statusMu.Unlock()
 	return ctx, func() {
 		s.statusMu.Lock()
