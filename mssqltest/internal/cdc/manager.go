@@ -104,13 +104,6 @@ func (m *Manager) SetDelay(d time.Duration) {
 	m.delay = d
 }
 
-// SetManual makes the capture jobs that are made from now on wait for sp_cdc_start_job or Job.Start.
-func (m *Manager) SetManual(on bool) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.manual = on
-}
-
 // SetManual leaves the capture jobs that are made from now on stopped until sp_cdc_start_job or Job.Start.
 func (m *Manager) SetManual(manual bool) {
 	m.mu.Lock()
