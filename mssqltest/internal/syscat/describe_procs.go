@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"example.com/mssqlcdc/mssqltest/internal/exec"
+	"example.com/mssqlcdc/mssqltest/internal/sqlerr"
 	"example.com/mssqlcdc/mssqltest/internal/sysrow"
 	"example.com/mssqlcdc/mssqltest/internal/value"
 )
@@ -29,7 +30,7 @@ func describeFirst(c *exec.Context, a sysrow.Args) (int32, error) {
 	if err != nil {
 		return 1, err
 	}
-	cols, err := c.Describe(a.Str(0), params)
+	cols, err := describe(c, a.Str(0), params)
 	if err != nil {
 		return 1, err
 	}
@@ -141,3 +142,40 @@ func tdsType(t value.Type) (id, length int) {
 	}
 	return 0xF0, n
 }
+
+// describe gives the columns of the first result set of a text, which is not run.
+func describe(c *exec.Context, text string, params []exec.Param) ([]exec.Column, error) {
+	sink := &shape{}
+	saved := c.Sink
+	c.Sink = sink
+	defer func() { c.Sink = saved }()
+	if err := c.Exec("SET FMTONLY ON; "+text, params...); err != nil {
+		return nil, err
+	}
+	return sink.cols, sink.err
+}
+
+// shape is a sink that keeps the columns of the first result set and the first error.
+type shape struct {
+	cols []exec.Column
+	err  error
+}
+
+func (s *shape) Columns(cols []exec.Column) error {
+	if s.cols == nil {
+		s.cols = slices.Clone(cols)
+	}
+	return nil
+}
+
+func (s *shape) Message(e *sqlerr.Error) error {
+	if e.Class > 10 && s.err == nil {
+		s.err = e
+	}
+	return nil
+}
+
+func (s *shape) Row([]value.Value) error                 { return nil }
+func (s *shape) DoneStatement(uint16, int64, bool) error { return nil }
+func (s *shape) Env(int, []byte, []byte) error           { return nil }
+func (s *shape) Return(int32) error                      { return nil }

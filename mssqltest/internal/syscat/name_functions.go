@@ -58,10 +58,8 @@ func objectID(s *source, a []value.Value) any {
 		want = strings.ToUpper(strings.TrimSpace(a[1].Str()))
 	}
 	name := strings.TrimSpace(a[0].Str())
-	if strings.Contains(strings.ToLower(name), "#") {
-		if id, ok := s.c.TempObjectID(name); ok && (want == "" || want == "U") {
-			return id
-		}
+	if strings.Contains(name, "#") {
+		return s.tempID(name, want)
 	}
 	in, o := s.find(name)
 	if o != nil {
@@ -86,6 +84,18 @@ func objectID(s *source, a []value.Value) any {
 		}
 	}
 	return in.constraintID(schema, base, want)
+}
+
+// tempID finds a temporary table of the session, nil if there is none.
+func (s *source) tempID(name, want string) any {
+	parts, err := exec.SplitName(name)
+	if err != nil || len(parts) == 0 || want != "" && want != "U" {
+		return nil
+	}
+	if o := s.c.Object("dbo", parts[len(parts)-1]); o != nil {
+		return o.Header().ID
+	}
+	return nil
 }
 
 // constraintID finds a constraint by its name, nil if there is none.

@@ -2,6 +2,7 @@ package syscat
 
 import (
 	"iter"
+	"strings"
 
 	"example.com/mssqlcdc/mssqltest/internal/storage"
 	"example.com/mssqlcdc/mssqltest/internal/sysrow"
@@ -193,3 +194,6 @@ func (s *source) triggers() iter.Seq[sysrow.Row] {
 		}
 	}
 }
+
+// quoteName brackets a name.
+func quoteName(s string) string { return "[" + strings.ReplaceAll(s, "]", "]]") + "]" }

@@ -69,7 +69,7 @@ func spWho(c *exec.Context, a sysrow.Args) (int32, error) {
 				"spid": x.SPID(), "status": status(x), "loginame": x.Login(), "hostname": x.HostName(), "blk": itoa(blocked[x.SPID()]),
 				"cmd": "AWAITING COMMAND",
 			}
-			if db := c.Instance().Storage.DatabaseByID(x.Status().Database); db != nil {
+			if db := c.Instance().Storage.DatabaseByID(s.statusOf(x).Database); db != nil {
 				row["dbname"] = db.Name()
 			}
 			if x.Running() {

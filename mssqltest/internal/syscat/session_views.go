@@ -64,6 +64,15 @@ func (s *source) openTransactions() map[int]uint64 {
 	return out
 }
 
+// statusOf is a session's state; that of the caller's own is the present one.
+func (s *source) statusOf(x *exec.Session) exec.SessionStatus {
+	if x != s.c.Session {
+		return x.Status()
+	}
+	o := x.Options()
+	return exec.SessionStatus{Database: x.Database().ID, Isolation: o.Isolation, LockTimeout: o.LockTimeout, DeadlockPriority: o.DeadlockPriority}
+}
+
 func status(x *exec.Session) string {
 	if x.Running() {
 		return "running"
@@ -75,7 +84,7 @@ func (s *source) sessions() iter.Seq[sysrow.Row] {
 	return func(yield func(sysrow.Row) bool) {
 		open := s.openTransactions()
 		for _, x := range s.seen() {
-			st := x.Status()
+			st := s.statusOf(x)
 			row := sysrow.Row{
 				"session_id": x.SPID(), "login_time": x.LoginTime(), "host_name": x.HostName(), "program_name": x.AppName(), "host_process_id": 0,
 				"client_version": 7, "client_interface_name": "", "login_name": x.Login(), "status": status(x), "endpoint_id": 4,
@@ -140,7 +149,7 @@ func (s *source) requests() iter.Seq[sysrow.Row] {
 			if !x.Running() {
 				continue
 			}
-			st := x.Status()
+			st := s.statusOf(x)
 			row := sysrow.Row{
 				"session_id": x.SPID(), "start_time": time.Now(), "status": "running", "command": "SELECT", "database_id": st.Database, "user_id": 1,
 				"blocking_session_id": blocked[x.SPID()], "transaction_id": int64(open[x.SPID()]), "transaction_isolation_level": int(st.Isolation),
@@ -208,7 +217,7 @@ func (s *source) processes() iter.Seq[sysrow.Row] {
 		blocked, open := s.waits(), s.openTransactions()
 		for _, x := range s.seen() {
 			row := sysrow.Row{
-				"spid": x.SPID(), "blocked": blocked[x.SPID()], "dbid": x.Status().Database, "login_time": x.LoginTime(), "last_batch": x.LoginTime(),
+				"spid": x.SPID(), "blocked": blocked[x.SPID()], "dbid": s.statusOf(x).Database, "login_time": x.LoginTime(), "last_batch": x.LoginTime(),
 				"status": status(x), "hostname": x.HostName(), "program_name": x.AppName(), "cmd": "AWAITING COMMAND", "loginame": x.Login(),
 			}
 			if _, ok := open[x.SPID()]; ok {

@@ -95,7 +95,7 @@ func (s *source) moduleColumns(o storage.Object) []*storage.Column {
 	if !ok || m.Type != "V" {
 		return nil
 	}
-	cols, err := s.c.ViewColumns(s.db, m)
+	cols, err := describe(s.c, "SELECT * FROM "+quoteName(m.Schema)+"."+quoteName(m.Name), nil)
 	if err != nil {
 		return nil
 	}
