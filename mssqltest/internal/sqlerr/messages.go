@@ -26,12 +26,3 @@ func Text(n int32) (class uint8, text string, ok bool) {
 	m, ok := messages[n]
 	return m.class, m.text, ok
 }
-
-// Numbers calls yield for every number, in no order.
-func Numbers(yield func(int32) bool) {
-	for n := range messages {
-		if !yield(n) {
-			return
-		}
-	}
-}

@@ -33,7 +33,7 @@ func TestIs(t *testing.T) {
 
 // TestMessages holds the table to what a client may see: a severity, a text, verbs that fmt knows.
 func TestMessages(t *testing.T) {
-	for n := range Numbers {
+	for n := range messages {
 		class, text, ok := Text(n)
 		if !ok || !Has(n) || text == "" || class > 25 {
 			t.Errorf("message %d: %d %q %t", n, class, text, ok)

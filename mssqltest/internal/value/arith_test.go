@@ -176,9 +176,4 @@ func TestCommon(t *testing.T) {
 	if got, err := Common(Type{}, typ(t, "int")); err != nil || got.ID != Int {
 		t.Errorf("Common of an untyped NULL and int = %v, %v", got, err)
 	}
-	for _, pair := range [][2]string{{"text", "text"}, {"xml", "xml"}, {"geometry", "geometry"}, {"date", "time(0)"}} {
-		if _, err := Comparable(typ(t, pair[0]), typ(t, pair[1])); err == nil {
-			t.Errorf("Comparable(%s, %s) has no error", pair[0], pair[1])
-		}
-	}
 }

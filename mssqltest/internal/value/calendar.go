@@ -5,7 +5,6 @@ import "time"
 // Days between the epochs and the ranges of the types.
 const (
 	daysTo1900 = 693595 // 0001-01-01 to 1900-01-01
-	daysTo1970 = 719162
 	daysTo1753 = -53690 // from 1900-01-01
 	maxDays    = 3652058
 	daysTo9999 = maxDays - daysTo1900

@@ -2,7 +2,6 @@ package value
 
 import (
 	"example.com/mssqlcdc/mssqltest/internal/collate"
-	"example.com/mssqlcdc/mssqltest/internal/sqlerr"
 )
 
 // Common returns the type of an expression that gives either a or b (CASE, COALESCE, UNION, VALUES): the one of higher
@@ -152,29 +151,4 @@ func numericShape(t Type) (p, s uint8) {
 		return 10, 4
 	}
 	return t.Prec, t.Scale
-}
-
-// Comparable returns the type in which values of a and b are compared. Errors: 402 for types that do not compare, 206,
-// 257, and 306 for text, ntext and image, which only LIKE and IS NULL take.
-func Comparable(a, b Type) (Type, error) {
-	for _, t := range [...]Type{a, b} {
-		switch t.ID {
-		case Text, NText, Image:
-			if a.ID == b.ID {
-				return Type{}, sqlerr.New(306)
-			}
-			return Type{}, sqlerr.New(402, a.plain(), b.plain(), "equal to")
-		case XML:
-			return Type{}, sqlerr.New(305, "xml")
-		case CLR:
-			if t.Name != "hierarchyid" {
-				return Type{}, sqlerr.New(403, "equal to", t.Name)
-			}
-		}
-	}
-	if a.ID == Date && b.ID == Time || a.ID == Time && b.ID == Date {
-		return Type{}, sqlerr.New(402, a.plain(), b.plain(), "equal to")
-	}
-	// varchar and varbinary compare as varbinary on no server: the explicit cast is asked for.
-	return Common(a, b)
 }

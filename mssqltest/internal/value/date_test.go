@@ -141,7 +141,7 @@ func TestCalendar(t *testing.T) {
 		y, m, d int
 		days    int32
 	}{
-		{1, 1, 1, 0}, {1, 12, 31, 364}, {4, 2, 29, 1154}, {1900, 1, 1, daysTo1900}, {1970, 1, 1, daysTo1970}, {1753, 1, 1, daysTo1900 + daysTo1753}, {9999, 12, 31, maxDays},
+		{1, 1, 1, 0}, {1, 12, 31, 364}, {4, 2, 29, 1154}, {1900, 1, 1, daysTo1900}, {1970, 1, 1, 719162}, {1753, 1, 1, daysTo1900 + daysTo1753}, {9999, 12, 31, maxDays},
 	} {
 		if got := DaysOf(test.y, test.m, test.d); got != test.days {
 			t.Errorf("DaysOf(%d, %d, %d) = %d, want %d", test.y, test.m, test.d, got, test.days)

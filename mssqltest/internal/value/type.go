@@ -176,12 +176,6 @@ func (t Type) collation() *collate.Collation {
 	return collate.Default()
 }
 
-// WithCollation returns t with the collation c.
-func (t Type) WithCollation(c *collate.Collation) Type {
-	t.Coll = c
-	return t
-}
-
 // MaxLength returns sys.columns.max_length: bytes, -1 for max, 16 for text and image.
 func (t Type) MaxLength() int {
 	switch t.ID {
