@@ -27,7 +27,13 @@ func (db *Database) Subscribe(maxLag time.Duration) *Subscription {
 	s := &Subscription{db: db}
 	if db.history.wanted == nil {
 		db.history.wanted = map[*Subscription]time.Duration{}
-		db.history.roots = []*Root{db.root.Load()}
+		first := db.root.Load()
+		if now := time.Now(); first.Time.After(now) { // made before a synctest bubble, whose clock stands in the past
+			r := *first
+			r.Time = now
+			first = &r
+		}
+		db.history.roots = []*Root{first}
 	}
 	db.history.wanted[s] = maxLag
 	return s
