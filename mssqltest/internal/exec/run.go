@@ -272,7 +272,7 @@ func (r *run) fail(se *sqlerr.Error) error {
 	tran := &r.s.tran
 	raised := r.s.raised != nil && r.s.raised.Number == se.Number && r.s.raised.Message == se.Message
 	r.s.raised = nil
-	dooms := se.DoomsTran || r.s.opt.XactAbort && se.Class > 10 && !raised
+	dooms := se.DoomsTran || conversionError[se.Number] && !raised || r.s.opt.XactAbort && se.Class > 10 && !raised
 	if r.trying() && se.Class < 20 {
 		if dooms && tran.count > 0 {
 			tran.doomed = true
@@ -298,6 +298,9 @@ func (r *run) fail(se *sqlerr.Error) error {
 	}
 	return nil
 }
+
+// conversionError are the errors of conversions between types, which end the batch and its transaction.
+var conversionError = map[int32]bool{241: true, 242: true, 244: true, 245: true, 248: true, 293: true, 295: true, 8114: true, 8169: true, 9819: true}
 
 // report sends an error that belongs to no statement.
 func (r *run) report(err error) error {

@@ -216,7 +216,7 @@ func (r *run) bind(t *storage.Table) (*storage.TableDef, error) {
 		return t.Def(), nil
 	}
 	tx, db := r.stmt.tx, t.Database()
-	if tx.Isolation() == storage.Snapshot && db.ID >= storage.FirstUserDatabase && !db.Props().SnapshotIsolation {
+	if tx.Isolation() == storage.Snapshot && r.s.replica == nil && db.ID >= storage.FirstUserDatabase && !db.Props().SnapshotIsolation {
 		return nil, sqlerr.New(3952, db.Name())
 	}
 	return tx.Bind(r.ctx, t)

@@ -171,8 +171,22 @@ func (v *verifier) covered(st ast.Statement, toks []token) error {
 	if opaque {
 		return nil
 	}
-	covered := 0
-	for _, t := range toks {
+	covered, option := 0, 0
+	for i, t := range toks {
+		// What OPTION (…) may hold is checked where it is used.
+		switch {
+		case option > 0 && t.text == "(":
+			option++
+		case option > 0 && t.text == ")":
+			if option--; option == 1 {
+				option = 0
+			}
+		case t.is("OPTION") && i+1 < len(toks) && toks[i+1].text == "(":
+			option = 1
+		}
+		if option > 0 {
+			continue
+		}
 		if e, ok := spans[t.u16]; ok && e > covered {
 			covered = e
 		}
@@ -181,7 +195,7 @@ func (v *verifier) covered(st ast.Statement, toks []token) error {
 		}
 		switch t.kind {
 		case parser.TokenIdent, parser.TokenNumber, parser.TokenString, parser.TokenNationalString, parser.TokenBinary, parser.TokenMoney:
-			if !contextual[strings.ToUpper(t.text)] {
+			if w := strings.ToUpper(t.text); !contextual[w] && !reserved[w] {
 				return v.errAt(t)
 			}
 		}
