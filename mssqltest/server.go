@@ -79,7 +79,7 @@ func New(cfg Config) (*Server, error) {
 	if _, err := s.storage.CreateDatabase(cfg.Database, coll); err != nil {
 		return nil, fmt.Errorf("making server: %w", err)
 	}
-	if err := s.storage.Logins.SetPassword("sa", cfg.Password); err != nil {
+	if err := s.storage.Logins.CreateLogin(storage.Login{Name: "sa"}, cfg.Password); err != nil {
 		return nil, fmt.Errorf("making server: %w", err)
 	}
 	reg := exec.NewRegistry()
@@ -155,7 +155,7 @@ func (s *Server) connString(addr string, params []string) string {
 		k, v, _ := strings.Cut(p, "=")
 		q.Set(k, v)
 	}
-	if e := q.Get("encrypt"); e == "disable" || e == "false" {
+	if q.Get("encrypt") == "disable" {
 		q.Del("certificate")
 	}
 	u := url.URL{Scheme: "sqlserver", User: url.UserPassword("sa", s.cfg.Password), Host: addr, RawQuery: q.Encode()}
