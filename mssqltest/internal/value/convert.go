@@ -124,6 +124,9 @@ func (c converter) to(v Value, from, to Type) (Value, error) {
 	case famXML:
 		return c.toXML(v, from)
 	case famCLR:
+		if from.ID.family() == famText {
+			return parseHierarchy(v.s)
+		}
 		return NewRaw(CLR, v.s), nil
 	}
 	return Value{}, errExplicit(from, to)

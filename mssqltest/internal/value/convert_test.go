@@ -225,6 +225,11 @@ func TestConvert(t *testing.T) {
 		{"xml to int", "<a/>", "xml", "int", 0, "", 529},
 		{"to sql_variant", "12", "int", "sql_variant", 0, "12", 0},
 		{"xml to sql_variant", "<a/>", "xml", "sql_variant", 0, "", 529},
+		{"hierarchyid", "/1/2/", "hierarchyid", "varbinary(20)", 0, "0x5B40", 0},
+		{"root of a hierarchyid", "/", "hierarchyid", "varbinary(20)", 0, "0x", 0},
+		{"hierarchyid to text", "/1/-9/15/80/5199/", "hierarchyid", "nvarchar(40)", 0, "/1/-9/15/80/5199/", 0},
+		{"no hierarchyid", "1/2", "nvarchar(20)", "hierarchyid", 0, "", 6522},
+		{"text to geometry", "POINT (1 2)", "nvarchar(20)", "geometry", 0, "", 529},
 		{"text to text", "abc", "varchar(10)", "text", 0, "abc", 0},
 		{"text to int is not allowed", "1", "text", "int", 0, "", 529},
 	} {

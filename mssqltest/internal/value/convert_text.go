@@ -114,6 +114,8 @@ func (c converter) text(v Value, from, to Type) (string, error) {
 		return dateText(v, from, c.style)
 	case famBinary, famImage:
 		return c.textOfBytes(v.s, to), nil
+	case famCLR:
+		return hierarchyText(v.s)
 	}
 	return "", errExplicit(from, to)
 }

@@ -89,9 +89,12 @@ func clrConvertible(from, to Type) (implicit, explicit bool) {
 		return ok, ok
 	}
 	if to.ID == CLR {
+		if from.ID.family() == famText {
+			return to.Name == hierarchyID, to.Name == hierarchyID
+		}
 		ok := from.ID.family() == famBinary && from.ID != RowVersion || from.ID == Image
 		return ok, ok
 	}
-	ok := to.ID == VarBinary || to.ID == Binary || to.ID == Image
+	ok := to.ID == VarBinary || to.ID == Binary || to.ID == Image || to.ID.family() == famText && from.Name == hierarchyID
 	return false, ok
 }
