@@ -39,7 +39,7 @@ func (w *captureWriter) retype(ctx context.Context, tx *storage.Tx, i *instance,
 	if d.After == nil {
 		return false, nil
 	}
-	t, err := w.target(tx, i)
+	t, err := w.target(i)
 	if err != nil {
 		return false, err
 	}

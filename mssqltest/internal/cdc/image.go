@@ -16,11 +16,11 @@ type target struct {
 }
 
 // target finds the change table of an instance.
-func (w *captureWriter) target(tx *storage.Tx, i *instance) (*target, error) {
+func (w *captureWriter) target(i *instance) (*target, error) {
 	if t := w.tables[i.object]; t != nil {
 		return t, nil
 	}
-	table, err := metaTable(tx, w.j.db, i.changeTable())
+	table, err := w.table(i.changeTable())
 	if err != nil {
 		return nil, err
 	}

@@ -30,13 +30,16 @@ func (j *Job) Scan(ctx context.Context) error {
 		if len(records) == 0 {
 			break
 		}
-		for _, r := range records {
+		for i, r := range records {
 			if err := j.captureRetrying(ctx, r, s); err != nil {
+				if i > 0 {
+					j.db.TruncateLog(records[i-1].Commit)
+				}
 				j.failed(s, r, err)
 				return fmt.Errorf("capturing transaction %s of database %s: %w", r.Commit, j.db.Name(), err)
 			}
-			j.db.TruncateLog(r.Commit)
 		}
+		j.db.TruncateLog(records[len(records)-1].Commit)
 	}
 	j.finished(s)
 	return nil
@@ -65,7 +68,7 @@ func (j *Job) capture(ctx context.Context, r *storage.LogRecord, s *session) err
 	if err != nil {
 		return err
 	}
-	w := &captureWriter{j: j, record: r, instances: list, rows: map[int32][]storage.Change{}, tables: map[int32]*target{}}
+	w := &captureWriter{j: j, root: root, record: r, instances: list, rows: map[int32][]storage.Change{}, tables: map[int32]*target{}}
 	_, err = j.m.atomic(ctx, func(tx *storage.Tx) error { return w.write(ctx, tx) })
 	if err != nil {
 		return err
@@ -80,6 +83,7 @@ func (j *Job) capture(ctx context.Context, r *storage.LogRecord, s *session) err
 // captureWriter writes one transaction of the log.
 type captureWriter struct {
 	j         *Job
+	root      *storage.Root // the metadata that the writer goes by
 	record    *storage.LogRecord
 	instances []*instance
 	tables    map[int32]*target
@@ -123,9 +127,18 @@ func (w *captureWriter) write(ctx context.Context, tx *storage.Tx) error {
 	return w.j.mapTransaction(ctx, tx, db, w.record, captured)
 }
 
+// table finds a table of schema cdc in the committed metadata: one that another session is about to drop is still there,
+// and its lock is waited for.
+func (w *captureWriter) table(name string) (*storage.Table, error) {
+	if t, ok := w.root.Object(schemaName, name).(*storage.Table); ok {
+		return t.Live(), nil
+	}
+	return nil, sqlerr.New(208, schemaName+"."+name)
+}
+
 // mapped reports whether the transaction has been captured already: a backup can hold both the change rows and the log.
 func (w *captureWriter) mapped(ctx context.Context, tx *storage.Tx) (bool, error) {
-	t, err := metaTable(tx, w.j.db, timeMapping)
+	t, err := w.table(timeMapping)
 	if err != nil {
 		return false, err
 	}
@@ -157,7 +170,7 @@ func (w *captureWriter) add(ctx context.Context, tx *storage.Tx, c *storage.LogC
 		if i.source != c.Table.ID() || !i.started || w.record.Commit.Compare(i.start) < 0 {
 			continue
 		}
-		t, err := w.target(tx, i)
+		t, err := w.target(i)
 		if err != nil {
 			return err
 		}
