@@ -14,8 +14,8 @@ CREATE TABLE dbo.orders (
 GO
 EXEC sys.sp_cdc_enable_db;
 GO
-EXEC sys.sp_cdc_enable_table @source_schema = N'dbo', @source_name = N'customers', @role_name = NULL, @supports_net_changes = 0;
-EXEC sys.sp_cdc_enable_table @source_schema = N'dbo', @source_name = N'orders', @role_name = NULL, @supports_net_changes = 0;
+EXEC sys.sp_cdc_enable_table @source_schema = N'dbo', @source_name = N'customers', @role_name = NULL, @supports_net_changes = 0, @allow_partition_switch = 0;
+EXEC sys.sp_cdc_enable_table @source_schema = N'dbo', @source_name = N'orders', @role_name = NULL, @supports_net_changes = 0, @allow_partition_switch = 0;
 GO
 INSERT dbo.customers (id, name, email, notes) VALUES
     (1, N'Ana Souza', 'ana@example.com', N'prefers letters'),
