@@ -79,7 +79,7 @@ func (c *client) freeTDSConf(t *testing.T) {
 		encryption = "encryption = require\n\tca file = " + c.ca
 	}
 	c.conf = filepath.Join(t.TempDir(), "freetds.conf")
-	text := fmt.Sprintf("[global]\n\ttds version = 7.4\n\tclient charset = UTF-8\n[standin]\n\thost = localhost\n\tport = %s\n\t%s\n", c.port, encryption)
+	text := fmt.Sprintf("[global]\n\ttds version = 7.4\n\tclient charset = UTF-8\n[standin]\n\thost = 127.0.0.1\n\tport = %s\n\t%s\n", c.port, encryption)
 	if err := os.WriteFile(c.conf, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -81,12 +81,20 @@ func (c *conn) finish(req *request, s *sink, after func(), err error) bool {
 	if after != nil {
 		after()
 	}
-	if attn {
-		c.reply.done(tds.Done{Token: tds.TokenDone, Status: tds.DoneAttn})
-	} else if !c.reply.hold {
+	if !c.reply.hold {
 		s.endBatch()
 	}
-	return c.reply.finish() == nil && !c.closing
+	if c.reply.finish() != nil || c.closing {
+		return false
+	}
+	return !attn || c.acknowledge()
+}
+
+// acknowledge answers an attention. It is a message of its own after the one that was cut short: tedious waits for both.
+func (c *conn) acknowledge() bool {
+	c.reply.begin()
+	c.reply.done(tds.Done{Token: tds.TokenDone, Status: tds.DoneAttn})
+	return c.reply.finish() == nil
 }
 
 // reset does what the RESETCONNECTION bits of a request's first packet ask for ([MS-TDS] 2.2.3.1.2 Status).

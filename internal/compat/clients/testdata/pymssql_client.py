@@ -8,7 +8,7 @@ import pymssql
 
 def connect(**more):
     encryption = "require" if os.environ["STANDIN_TLS"] == "yes" else "off"
-    return pymssql.connect(server="standin", user="sa", password=os.environ["STANDIN_PASSWORD"], database="testdb",
+    return pymssql.connect(server="standin", port=os.environ["STANDIN_PORT"], user="sa", password=os.environ["STANDIN_PASSWORD"], database="testdb",
                            tds_version="7.4", login_timeout=20, encryption=encryption, **more)
 
 
@@ -62,7 +62,7 @@ check("bulk row", cur.fetchone(), (8, 8, 4.0, False, "ü8", "v8", decimal.Decima
 c.close()
 
 try:
-    pymssql.connect(server="standin", user="sa", password="wrong", database="testdb", encryption="require" if os.environ["STANDIN_TLS"] == "yes" else "off")
+    pymssql.connect(server="standin", port=os.environ["STANDIN_PORT"], user="sa", password="wrong", database="testdb", encryption="require" if os.environ["STANDIN_TLS"] == "yes" else "off")
     raise SystemExit("a wrong password was let in")
 except pymssql.OperationalError as e:
     if "18456" not in str(e):
