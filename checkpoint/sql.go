@@ -21,9 +21,8 @@ const (
 		`PRIMARY KEY NONCLUSTERED (pipeline, source_table))`
 
 	sqlMakeLease = `SET NOCOUNT ON;
-INSERT INTO {table} (pipeline, source_table, owner, epoch, expires_at)
-SELECT @pipeline, N'', N'', 0, SYSUTCDATETIME()
-WHERE NOT EXISTS (SELECT 1 FROM {table} WHERE pipeline = @pipeline AND source_table = N'');`
+IF NOT EXISTS (SELECT 1 FROM {table} WHERE pipeline = @pipeline AND source_table = N'')
+INSERT INTO {table} (pipeline, source_table, owner, epoch, expires_at) VALUES (@pipeline, N'', N'', 0, SYSUTCDATETIME());`
 
 	sqlAcquire = `UPDATE {table}
 SET owner = @owner, epoch = epoch + 1, expires_at = DATEADD(millisecond, @lease, SYSUTCDATETIME())
