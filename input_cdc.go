@@ -315,12 +315,7 @@ func (in *cdcInput) Connect(ctx context.Context) error {
 		return err
 	}
 	in.writer.database = report.Database.Name
-	for _, f := range report.Findings {
-		if f.Severity == diagnose.Warning && !in.warned[f.String()] {
-			in.warned[f.String()] = true
-			in.log.Warn(f.String())
-		}
-	}
+	in.warn(report.Findings)
 	store, err := in.newStore(in.observer)
 	if err != nil {
 		return err
@@ -335,6 +330,31 @@ func (in *cdcInput) Connect(ctx context.Context) error {
 	in.flow = flow
 	in.mu.Unlock()
 	return nil
+}
+
+// warn logs each warning once; one that many tables have is one line.
+func (in *cdcInput) warn(findings []diagnose.Finding) {
+	tables := map[diagnose.Finding][]string{}
+	var order []diagnose.Finding
+	for _, f := range findings {
+		if f.Severity != diagnose.Warning || in.warned[f.String()] {
+			continue
+		}
+		in.warned[f.String()] = true
+		same := diagnose.Finding{Check: f.Check, Severity: f.Severity, Message: f.Message, Remedy: f.Remedy}
+		if tables[same] == nil {
+			order = append(order, same)
+		}
+		tables[same] = append(tables[same], f.Table)
+	}
+	for _, f := range order {
+		names := tables[f]
+		f.Table = strings.Join(names, ", ")
+		if n := len(names); n > 5 {
+			f.Table = fmt.Sprintf("%s and %d more tables", strings.Join(names[:5], ", "), n-5)
+		}
+		in.log.Warn(f.String())
+	}
 }
 
 // ReadBatch gives the next batch. An error that one table can be blamed for never gets here: it parks the table.

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"os"
 	"os/signal"
@@ -40,8 +41,6 @@ pipeline:
   threads: 1
 output:
   stdout: {}
-logger:
-  level: WARN
 `
 
 type demoOptions struct {
@@ -91,7 +90,7 @@ func runDemo(ctx context.Context, o demoOptions) (err error) {
 	if err != nil {
 		return err
 	}
-	s := summary{Tables: len(d.tables), Changes: first + second, Resumed: second > 0 && first+second == captured, Seconds: time.Since(began).Round(10 * time.Millisecond).Seconds()}
+	s := summary{Tables: len(d.tables), Changes: first + second, Resumed: second > 0 && first+second == captured, Seconds: float64(time.Since(began).Milliseconds()) / 1000}
 	if !o.once {
 		fmt.Fprintf(o.log, "\n%d changes were captured, and %d came out, none twice. It goes on with a change every two seconds until you press Ctrl-C.\n\n", captured, s.Changes)
 		return d.goOn(ctx)
@@ -116,11 +115,12 @@ type demo struct {
 	config   string
 	dir      string
 	screen   *screen
+	log      io.Writer
 	forget   func()
 }
 
 func startDemo(o demoOptions) (d *demo, err error) {
-	d = &demo{}
+	d = &demo{log: o.log}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, d.close())
@@ -209,7 +209,7 @@ func (d *demo) enable() error {
 		b.WriteString(use + "EXEC sys.sp_cdc_enable_db;\n")
 		for _, t := range tables {
 			d.tables = append(d.tables, quote(t[0])+"."+quote(t[1]))
-			fmt.Fprintf(&b, "EXEC sys.sp_cdc_enable_table @source_schema = %s, @source_name = %s, @role_name = NULL, @supports_net_changes = 0;\n", literal(t[0]), literal(t[1]))
+			fmt.Fprintf(&b, "EXEC sys.sp_cdc_enable_table @source_schema = %s, @source_name = %s, @role_name = NULL, @supports_net_changes = 0, @allow_partition_switch = 0;\n", literal(t[0]), literal(t[1]))
 		}
 		if err := d.srv.Exec(b.String()); err != nil {
 			return fmt.Errorf("enabling CDC: %w", err)
@@ -295,6 +295,7 @@ func (d *demo) startPipeline(ctx context.Context) (stop func() error, err error)
 	if err := b.SetYAML(d.config); err != nil {
 		return nil, err
 	}
+	b.SetLogger(slog.New(slog.NewTextHandler(d.log, &slog.HandlerOptions{Level: slog.LevelWarn})))
 	s, err := b.Build()
 	if err != nil {
 		return nil, err
