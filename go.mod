@@ -4,13 +4,13 @@ go 1.26.6
 
 require (
 	github.com/apache/arrow-go/v18 v18.6.0
-	github.com/go-faster/jx v1.1.0
 	github.com/google/go-cmp v0.7.0
 	github.com/microsoft/go-mssqldb v1.9.8
 	github.com/prometheus/client_golang v1.20.5
 	github.com/redpanda-data/benthos/v4 v4.78.0
 	github.com/sqlc-dev/teesql v1.1.0
 	github.com/tidwall/btree v1.8.1
+	github.com/urfave/cli/v2 v2.27.7
 	go.uber.org/goleak v1.3.0
 	golang.org/x/sync v0.23.0
 	golang.org/x/text v0.40.0
@@ -38,7 +38,6 @@ require (
 	github.com/fatih/color v1.19.0 // indirect
 	github.com/felixge/httpsnoop v1.0.4 // indirect
 	github.com/fsnotify/fsnotify v1.10.1 // indirect
-	github.com/go-faster/errors v0.6.1 // indirect
 	github.com/go-logr/logr v1.4.3 // indirect
 	github.com/go-logr/stdr v1.2.2 // indirect
 	github.com/goccy/go-json v0.10.6 // indirect
@@ -80,12 +79,10 @@ require (
 	github.com/rickb777/plural/v2 v2.1.0 // indirect
 	github.com/robfig/cron/v3 v3.0.1 // indirect
 	github.com/russross/blackfriday/v2 v2.1.0 // indirect
-	github.com/segmentio/asm v1.2.0 // indirect
 	github.com/segmentio/ksuid v1.0.4 // indirect
 	github.com/shopspring/decimal v1.4.0 // indirect
 	github.com/sirupsen/logrus v1.9.4 // indirect
 	github.com/tilinna/z85 v1.0.0 // indirect
-	github.com/urfave/cli/v2 v2.27.7 // indirect
 	github.com/xeipuuv/gojsonpointer v0.0.0-20190905194746-02993c407bfb // indirect
 	github.com/xeipuuv/gojsonreference v0.0.0-20180127040603-bd5ef7bd5415 // indirect
 	github.com/xeipuuv/gojsonschema v1.2.0 // indirect
