@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -19,9 +20,9 @@ var sentences = []struct {
 	numbers []int32
 	text    string
 }{
+	{[]int32{4060, 911}, "the database does not exist on this server, or the login may not open it: check \"database\" in the connection string"},
 	{[]int32{18456, 18452}, "the server refused the login: check user name and password, and that the server allows SQL Server authentication"},
 	{[]int32{18486, 18487, 18488, 18470}, "the login is locked, disabled, or its password has expired"},
-	{[]int32{4060, 911}, "the database does not exist on this server, or the login may not open it: check \"database\" in the connection string"},
 	{[]int32{916}, "the login is not a user of this database: CREATE USER … FOR LOGIN … in it"},
 	{[]int32{40615, 40914}, "the server's firewall does not let this address in"},
 	{[]int32{18401, 40613, 40197, 40501, 49918, 49919, 49920}, "the server is starting, moving or busy; this passes"},
@@ -47,12 +48,11 @@ func Explain(err error) string {
 	if err == nil || errors.Is(err, context.Canceled) {
 		return ""
 	}
-	if n, ok := session.Number(err); ok {
+	// A login that fails because of the database ends with 18456 all the same.
+	if n, ok := session.Number(err); ok && !session.HasNumber(err, 4060) {
 		for _, s := range sentences {
-			for _, m := range s.numbers {
-				if n == m {
-					return s.text
-				}
+			if slices.Contains(s.numbers, n) {
+				return s.text
 			}
 		}
 	}

@@ -22,7 +22,7 @@ func TestExplain(t *testing.T) {
 		{"nil", nil, ""},
 		{"cancelled", context.Canceled, ""},
 		{"login failed", mssql.Error{Number: 18456}, "user name and password"},
-		{"login failed, behind a database that cannot be opened", mssql.Error{Number: 18456, All: []mssql.Error{{Number: 4060}, {Number: 18456}}}, "user name and password"},
+		{"login failed, behind a database that cannot be opened", mssql.Error{Number: 18456, All: []mssql.Error{{Number: 4060}, {Number: 18456}}}, "database does not exist"},
 		{"no database", mssql.Error{Number: 4060}, "database does not exist"},
 		{"denied", fmt.Errorf("reading: %w", mssql.Error{Number: 229}), "GRANT SELECT ON SCHEMA::[cdc]"},
 		{"misleading arguments", mssql.Error{Number: 313}, "LSN range"},
