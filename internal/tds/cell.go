@@ -43,6 +43,9 @@ func (t *TypeInfo) plan(param bool) cellPlan {
 		p.lengths = 1 << t.Size
 	case tr.decimal:
 		p.size = 17
+		if param { // mssql-jdbc sends the magnitude of a parameter in as few bytes as it has
+			p.lengths = 1<<18 - 1<<2
+		}
 	}
 	return p
 }

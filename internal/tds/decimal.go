@@ -21,11 +21,9 @@ func DecimalSize(prec uint8) int {
 	return 17
 }
 
-// DecodeDecimal reads a cell of DECIMALN or NUMERICN. A negative zero becomes zero.
+// DecodeDecimal reads a cell of DECIMALN or NUMERICN, with a magnitude of 1 to 16 bytes. A negative zero becomes zero.
 func DecodeDecimal(cell []byte) (Decimal, bool) {
-	switch len(cell) {
-	case 5, 9, 13, 17:
-	default:
+	if len(cell) < 2 || len(cell) > 17 {
 		return Decimal{}, false
 	}
 	var m [16]byte

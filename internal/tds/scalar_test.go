@@ -52,6 +52,9 @@ func TestScalarRefusals(t *testing.T) {
 	note("int of 3 bytes", ok)
 	_, ok = Float64(make([]byte, 2))
 	note("float of 2 bytes", ok)
+	if d, ok := DecodeDecimal(unhex(t, "01 39")); !ok || d != (Decimal{Lo: 57}) {
+		t.Errorf("a magnitude of one byte is %+v, %v", d, ok)
+	}
 	_, ok = DecodeDecimal(unhex(t, "02 01000000"))
 	note("decimal sign 2", ok)
 	_, ok = DecodeDecimal(nil)
