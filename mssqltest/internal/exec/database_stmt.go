@@ -131,9 +131,9 @@ func (r *run) endOthers(db *storage.Database) {
 	for _, s := range r.s.in.Sessions() {
 		if s != r.s && s.Database() == db {
 			s.Kill()
-		if end := r.s.in.Kill; end != nil {
-			end(s.spid)
-		}
+			if end := r.s.in.Kill; end != nil {
+				end(s.spid)
+			}
 		}
 	}
 }

@@ -18,12 +18,22 @@ type mend struct {
 	options []string                 // INSERT BULK … WITH (…), in upper case
 }
 
+// mendOf is what was cut out of the statement of a span; it may begin with WITH.
+func (b *batch) mendOf(f *ast.Fragment) *mend {
+	for at, m := range b.mends {
+		if at >= f.StartOffset && at < f.EndOffset() {
+			return m
+		}
+	}
+	return nil
+}
+
 // mend cuts the clauses that teesql does not read, leaving blanks so that all offsets stay.
 func (b *batch) mend(toks []token) (string, error) {
 	buf := []byte(nil)
 	cut := func(from, to int) {
 		if buf == nil {
-			buf = []byte(b.text)
+			buf = []byte(b.src)
 		}
 		for i := from; i < to; i++ {
 			if buf[i] != '\n' {
@@ -42,7 +52,7 @@ func (b *batch) mend(toks []token) (string, error) {
 		}
 	}
 	if buf == nil {
-		return b.text, nil
+		return b.src, nil
 	}
 	return string(buf), nil
 }
@@ -73,7 +83,7 @@ func (b *batch) mendMerge(toks []token, i int, cut func(from, to int)) error {
 			if end < 0 {
 				return near102("WITH")
 			}
-			hints, err := parseHints(b.text[t.pos:toks[end].end()])
+			hints, err := parseHints(b.src[t.pos:toks[end].end()])
 			if err != nil {
 				return err
 			}
@@ -91,7 +101,7 @@ func (b *batch) mendMerge(toks []token, i int, cut func(from, to int)) error {
 				}
 				end++
 			}
-			s, err := parser.Parse(context.Background(), strings.NewReader("INSERT "+b.text[t.pos:toks[end-1].end()]+" DEFAULT VALUES"))
+			s, err := parser.Parse(context.Background(), strings.NewReader("INSERT "+b.src[t.pos:toks[end-1].end()]+" DEFAULT VALUES"))
 			if err != nil {
 				return syntaxError(err, toks[j:end], b.lines)
 			}
@@ -125,10 +135,14 @@ func mergeOutput(toks []token, using, at int) bool {
 	return false
 }
 
-// mendBulk takes the WITH clause off an INSERT BULK statement.
+// mendBulk takes the WITH clause and the collations of its columns off an INSERT BULK statement; the rows tell their own.
 func (b *batch) mendBulk(toks []token, i int, cut func(from, to int)) {
 	m := &mend{}
 	for j := i + 2; j+1 < len(toks); j++ {
+		if toks[j].is("COLLATE") {
+			cut(toks[j].pos, toks[j+1].end())
+			continue
+		}
 		if toks[j].is("WITH") && toks[j+1].is("(") {
 			end := matching(toks, j+1)
 			if end < 0 {
