@@ -179,7 +179,6 @@ func TestJudge(t *testing.T) {
 		{"as it should be", at(5, 5), 2, 0, 9, nil},
 		{"newer than its proof", at(7, 5), 2, 0, 9, nil},
 		{"another transaction at its LSN", forged, 2, 0, 9, new(*ForkError)},
-		{"no transaction at its LSN", at(5, 5), 2, 0, 9, nil},
 		{"the mapping was cut, the changes are there", at(7, 5), 8, 6, 9, nil},
 		{"cleanup has passed it", at(5, 5), 8, 6, 9, new(*GapError)},
 		{"the server is behind", at(5, 5), 2, 0, 4, new(*BehindError)},
