@@ -60,7 +60,7 @@ func (s *Session) Bulk(ctx context.Context, text string) (*Bulk, error) {
 	}
 	b.tx.BeginStatement()
 	r.stmt = &statement{tx: b.tx}
-	if err := b.prepare(x, pb.mends[fragment(x).StartOffset]); err != nil {
+	if err := b.prepare(x, pb.mendOf(fragment(x))); err != nil {
 		b.Abort()
 		return nil, err
 	}

@@ -22,6 +22,12 @@ func (sc *scope) call(x *ast.FunctionCall) (*expr, error) {
 	default:
 		return nil, notSupported("methods of values")
 	}
+	switch x.FunctionName.Value {
+	case parenCall:
+		return sc.scalar(x.Parameters[0])
+	case collateCall:
+		return sc.collateCall(x)
+	}
 	if x.OverClause != nil {
 		return sc.window(x)
 	}
@@ -55,6 +61,19 @@ func (sc *scope) call(x *ast.FunctionCall) (*expr, error) {
 		return sc.registered(f, sc.c.db, x.Parameters)
 	}
 	return sc.builtin(name, x.Parameters)
+}
+
+// collateCall is a COLLATE that was rewritten to a call.
+func (sc *scope) collateCall(x *ast.FunctionCall) (*expr, error) {
+	if len(x.Parameters) != 2 {
+		return nil, sqlerr.New(102, "COLLATE")
+	}
+	name, ok := x.Parameters[1].(*ast.StringLiteral)
+	if !ok {
+		return nil, sqlerr.New(102, "COLLATE")
+	}
+	e, err := sc.expr(x.Parameters[0])
+	return sc.collated(e, &ast.Identifier{Value: name.Value}, err)
 }
 
 // datePart passes the first argument, a bare word, as its name.

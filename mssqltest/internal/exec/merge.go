@@ -46,7 +46,7 @@ func (r *run) mergeStatement(x *ast.MergeStatement) error {
 		}
 		var m *mend
 		if r.b != nil {
-			m = r.b.mends[fragment(x).StartOffset]
+			m = r.b.mendOf(fragment(x))
 		}
 		n, err = r.merge(c, x.MergeSpecification, m)
 		return err

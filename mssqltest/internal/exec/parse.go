@@ -14,6 +14,7 @@ import (
 // batch is a parsed and verified batch. It is shared between sessions and never changed.
 type batch struct {
 	text  string
+	src   string // what was parsed: text with rewritten expressions, in which spans count
 	stmts []ast.Statement
 	// mends are the clauses that were cut out before parsing, by the offset of their statement.
 	mends map[int]*mend
@@ -60,9 +61,15 @@ func parseBatch(text string) (*batch, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &batch{text: text, mends: map[int]*mend{}, lines: newLineIndex(text)}
+	b := &batch{text: text, src: rewrite(text, toks), mends: map[int]*mend{}}
+	b.lines = newLineIndex(b.src)
 	if len(toks) == 0 {
 		return b, nil
+	}
+	if b.src != text {
+		if toks, err = tokenize(b.src); err != nil {
+			return nil, err
+		}
 	}
 	mended, err := b.mend(toks)
 	if err != nil {
@@ -75,7 +82,7 @@ func parseBatch(text string) (*batch, error) {
 	if len(script.Batches) > 1 {
 		return nil, sqlerr.New(102, "GO")
 	}
-	if mended != text {
+	if mended != b.src {
 		if toks, err = tokenize(mended); err != nil {
 			return nil, err
 		}

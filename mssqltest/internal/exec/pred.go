@@ -40,7 +40,11 @@ func (sc *scope) boolean(n ast.BooleanExpression) (*pred, error) {
 	case *ast.ExistsPredicate:
 		return sc.exists(x.Subquery)
 	case *ast.SubqueryComparisonPredicate:
-		return sc.anyAll(x)
+		op, ok := comparisons[x.ComparisonType]
+		if !ok {
+			return nil, notSupported("the comparison " + x.ComparisonType)
+		}
+		return sc.anyAll(op, x.Expression, x.Subquery, x.SubqueryComparisonPredicateType == "All")
 	case *ast.DistinctPredicate:
 		return sc.distinctFrom(x)
 	}
@@ -100,6 +104,11 @@ func (sc *scope) comparison(x *ast.BooleanComparisonExpression) (*pred, error) {
 	op, ok := comparisons[x.ComparisonType]
 	if !ok {
 		return nil, notSupported("the comparison " + x.ComparisonType)
+	}
+	if f, ok := x.SecondExpression.(*ast.FunctionCall); ok && (f.FunctionName.Value == allCall || f.FunctionName.Value == anyCall) && len(f.Parameters) == 1 {
+		if q, ok := f.Parameters[0].(*ast.ScalarSubquery); ok {
+			return sc.anyAll(op, x.FirstExpression, q, f.FunctionName.Value == allCall)
+		}
 	}
 	a, err := sc.expr(x.FirstExpression)
 	if err != nil {

@@ -181,16 +181,12 @@ func (sc *scope) inSubquery(e *expr, n ast.QueryExpression) (*pred, error) {
 }
 
 // anyAll compiles e op ANY (SELECT …) and e op ALL (SELECT …).
-func (sc *scope) anyAll(x *ast.SubqueryComparisonPredicate) (*pred, error) {
-	op, ok := comparisons[x.ComparisonType]
-	if !ok {
-		return nil, notSupported("the comparison " + x.ComparisonType)
-	}
-	e, err := sc.scalar(x.Expression)
+func (sc *scope) anyAll(op string, n ast.ScalarExpression, sub *ast.ScalarSubquery, all bool) (*pred, error) {
+	e, err := sc.scalar(n)
 	if err != nil {
 		return nil, err
 	}
-	q, _, err := sc.nested(x.Subquery.QueryExpression, subQuery)
+	q, _, err := sc.nested(sub.QueryExpression, subQuery)
 	if err != nil {
 		return nil, err
 	}
@@ -204,7 +200,7 @@ func (sc *scope) anyAll(x *ast.SubqueryComparisonPredicate) (*pred, error) {
 		return nil, err
 	}
 	start, stop := no, yes
-	if x.SubqueryComparisonPredicateType == "All" {
+	if all {
 		start, stop = yes, no
 	}
 	return &pred{test: func(f *frame) (tri, error) {

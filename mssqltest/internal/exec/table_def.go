@@ -231,7 +231,7 @@ func (r *run) source(n any) string {
 	if f == nil || !f.HasSpan() || r == nil {
 		return ""
 	}
-	return cutUTF16(r.b.text, f.StartOffset, f.EndOffset())
+	return cutUTF16(r.b.src, f.StartOffset, f.EndOffset())
 }
 
 // cutUTF16 cuts a text at offsets in code units.

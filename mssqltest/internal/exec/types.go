@@ -16,6 +16,9 @@ func (c *compiler) typeOf(d ast.DataTypeReference, inCast bool) (value.Type, err
 	switch x := d.(type) {
 	case *ast.SqlDataTypeReference:
 		name := ""
+		if x.Name == nil && x.SqlDataTypeOption == "" {
+			return c.namedType(c.r.source(x), inCast)
+		}
 		if x.Name != nil && x.Name.BaseIdentifier != nil {
 			name = x.Name.BaseIdentifier.Value
 			if x.Name.SchemaIdentifier != nil && !sameName(x.Name.SchemaIdentifier.Value, "sys") {
@@ -39,6 +42,19 @@ func (c *compiler) typeOf(d ast.DataTypeReference, inCast bool) (value.Type, err
 		return value.Type{}, sqlerr.New(102, "")
 	}
 	return value.Type{}, notSupported("this kind of data type")
+}
+
+// namedType reads a type that teesql gives no name for: an alias type in DECLARE.
+func (c *compiler) namedType(text string, inCast bool) (value.Type, error) {
+	parts, err := SplitName(text)
+	if err != nil {
+		return value.Type{}, err
+	}
+	n := &ast.SchemaObjectName{BaseIdentifier: &ast.Identifier{Value: parts[len(parts)-1]}}
+	if len(parts) > 1 {
+		n.SchemaIdentifier = &ast.Identifier{Value: parts[len(parts)-2]}
+	}
+	return c.typeOf(&ast.UserDataTypeReference{Name: n}, inCast)
 }
 
 // systemType is a type of the server by its name and its arguments.

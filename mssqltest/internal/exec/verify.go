@@ -99,6 +99,9 @@ func (v *verifier) statement(st ast.Statement, first bool, toks []token) error {
 	for i := len(toks) - 1; i > 0 && toks[i].text == ";"; i-- {
 		last = toks[i-1]
 	}
+	if dangling[strings.ToUpper(last.text)] {
+		return v.errAt(last)
+	}
 	w := walker{}
 	missing := false
 	w.pre = func(n any) bool {
@@ -141,6 +144,9 @@ func (v *verifier) statement(st ast.Statement, first bool, toks []token) error {
 	}
 	return v.covered(st, toks)
 }
+
+// dangling are the words and signs that no statement ends with.
+var dangling = wordSet("AS FROM WHERE AND OR ON SET BY JOIN IN LIKE BETWEEN THEN WHEN = < > + - / . <> <= >=")
 
 // covered finds identifiers, variables and literals of a data statement that no node of its tree covers.
 func (v *verifier) covered(st ast.Statement, toks []token) error {
@@ -263,6 +269,9 @@ func required(n any) bool {
 		return len(x.Principals) > 0 && len(x.Permissions) > 0
 	case *ast.MultiPartIdentifier:
 		k := len(x.Identifiers)
+		if k > 1 && x.Identifiers[k-1] != nil && x.Identifiers[k-1].QuoteType == "NotQuoted" && reserved[strings.ToUpper(x.Identifiers[k-1].Value)] {
+			return false
+		}
 		return k == 0 || x.Identifiers[k-1] != nil && x.Identifiers[k-1].Value != ""
 	case *ast.UpdateSpecification:
 		return x.Target != nil && len(x.SetClauses) > 0
