@@ -99,8 +99,11 @@ func (v *verifier) statement(st ast.Statement, first bool, toks []token) error {
 	for i := len(toks) - 1; i > 0 && toks[i].text == ";"; i-- {
 		last = toks[i-1]
 	}
-	if dangling[strings.ToUpper(last.text)] {
-		return v.errAt(last)
+	switch st.(type) {
+	case *ast.SelectStatement, *ast.InsertStatement, *ast.UpdateStatement, *ast.DeleteStatement, *ast.MergeStatement:
+		if dangling[strings.ToUpper(last.text)] {
+			return v.errAt(last)
+		}
 	}
 	w := walker{}
 	missing := false
@@ -145,7 +148,7 @@ func (v *verifier) statement(st ast.Statement, first bool, toks []token) error {
 	return v.covered(st, toks)
 }
 
-// dangling are the words and signs that no statement ends with.
+// dangling are the words and signs that no data statement ends with.
 var dangling = wordSet("AS FROM WHERE AND OR ON SET BY JOIN IN LIKE BETWEEN THEN WHEN = < > + - / . <> <= >=")
 
 // covered finds identifiers, variables and literals of a data statement that no node of its tree covers.
