@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"example.com/mssqlcdc/mssqltest/internal/exec"
+	"example.com/mssqlcdc/mssqltest/internal/storage"
 )
 
 // changes reads a change table in the order of its clustered index.
@@ -178,4 +181,53 @@ func TestCaptureRetriesMapped(t *testing.T) {
 		}
 	}
 	s.want(`SELECT COUNT(*) FROM cdc.dbo_a_CT`, "1")
+}
+
+// TestLargeTransaction writes more rows in one transaction than are kept before they are flushed.
+func TestLargeTransaction(t *testing.T) {
+	s := newServer(t)
+	s.exec(`CREATE TABLE dbo.a (id int PRIMARY KEY); CREATE TABLE dbo.n (id int PRIMARY KEY)`)
+	s.enable("a", "")
+	var rows []string
+	for i := range 100 {
+		rows = append(rows, fmt.Sprintf("(%d)", i))
+	}
+	s.exec(`INSERT n VALUES ` + strings.Join(rows, ", "))
+	s.exec(`INSERT a SELECT x.id * 100 + y.id FROM n x CROSS JOIN n y`)
+	s.scan()
+	s.want(`SELECT COUNT(*), COUNT(DISTINCT __$start_lsn), COUNT(DISTINCT __$seqval), MIN(id), MAX(id) FROM cdc.dbo_a_CT`, "10000|1|10000|0|9999")
+	s.want(`SELECT COUNT(*) FROM cdc.lsn_time_mapping WHERE tran_id <> 0x00`, "1")
+}
+
+// TestReplica reads a secondary that lags behind: everything on it is of one moment.
+func TestReplica(t *testing.T) {
+	s := newServer(t)
+	s.exec(`CREATE TABLE dbo.a (id int PRIMARY KEY)`)
+	s.enable("a", "")
+	s.exec(`INSERT a VALUES (1)`)
+	s.scan()
+	high := s.one(`SELECT sys.fn_cdc_get_max_lsn()`)
+	roots := map[*storage.Database]*storage.Root{}
+	for _, db := range s.st.Databases() {
+		roots[db] = db.Root()
+	}
+	s.exec(`INSERT a VALUES (2)`)
+	s.scan()
+	x, err := s.in.NewSession(exec.SessionOptions{Login: "sa", Database: "d", ReadOnlyIntent: true,
+		Replica: &exec.Replica{Root: func(db *storage.Database) *storage.Root { return roots[db] }}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer x.Close()
+	for sql, want := range map[string]string{
+		`SELECT sys.fn_cdc_get_max_lsn()`:                   high,
+		`SELECT MAX(id) FROM cdc.dbo_a_CT`:                  "1",
+		`SELECT COUNT(*) FROM sys.dm_cdc_log_scan_sessions`: "0",
+		`SELECT id FROM cdc.fn_cdc_get_all_changes_dbo_a(sys.fn_cdc_get_min_lsn(N'dbo_a'), sys.fn_cdc_get_max_lsn(), N'all')`: "1",
+	} {
+		if got := s.queryAs(x, sql); len(got) != 1 || got[0] != want {
+			t.Errorf("%s on the replica gives %q, want %s", sql, got, want)
+		}
+	}
+	s.failsAs(x, 3906, `EXEC sys.sp_cdc_disable_table N'dbo', N'a', N'all'`)
 }

@@ -45,7 +45,7 @@ func (m *Manager) enableTable(c *exec.Context, a sysrow.Args) (int32, error) {
 		if err != nil {
 			return err
 		}
-		first = len(list) == 0
+		first = len(list) == 0 && m.Job(db) == nil && m.cleanup(db) == nil
 		req, err := m.checkEnable(db, list, a)
 		if err != nil {
 			return err
