@@ -59,9 +59,8 @@ func Open(ctx context.Context, cfg Config) (*Conn, error) {
 	if cfg.Dial != nil {
 		connector.Dialer = hostDialer{dialer}
 	}
-	connector.SessionInitSQL = initSQL(cfg)
 	stop := context.AfterFunc(ctx, dialer.closeAll)
-	raw, err := connector.Connect(ctx)
+	conn, err := login(ctx, connector, dialer, initSQL(cfg))
 	// When the bound has passed, the socket is already closed, whatever the
 	// driver says.
 	if !stop() || err != nil {
@@ -75,12 +74,34 @@ func Open(ctx context.Context, cfg Config) (*Conn, error) {
 		}
 		return nil, fmt.Errorf("connecting to %s: %w", serverName(p), redactError(err, p.secrets))
 	}
+	conn.secrets = p.secrets
+	return conn, nil
+}
+
+// login connects and runs the session's first batch. The driver would hide that
+// batch's error; it resets the session with the first request, which this is.
+func login(ctx context.Context, connector *mssql.Connector, dialer *watchedDialer, text string) (*Conn, error) {
+	raw, err := connector.Connect(ctx)
+	if err != nil {
+		return nil, err
+	}
 	conn, ok := raw.(*mssql.Conn)
 	if !ok {
-		dialer.closeAll()
-		return nil, fmt.Errorf("connecting to %s: the driver returned a %T", serverName(p), raw)
+		return nil, fmt.Errorf("the driver returned a %T", raw)
 	}
-	return &Conn{driver: conn, dialer: dialer, secrets: p.secrets}, nil
+	// A batch, not sp_executesql: what a procedure sets ends with it.
+	stmt, err := conn.Prepare(text)
+	if err != nil {
+		return nil, err
+	}
+	e, ok := stmt.(driver.StmtExecContext)
+	if !ok {
+		return nil, fmt.Errorf("the driver's statement is a %T", stmt)
+	}
+	if _, err := e.ExecContext(ctx, nil); err != nil {
+		return nil, fmt.Errorf("setting the session up: %w", err)
+	}
+	return &Conn{driver: conn, dialer: dialer}, nil
 }
 
 func serverName(p *plan) string {
@@ -94,7 +115,7 @@ func serverName(p *plan) string {
 	return name
 }
 
-// initSQL is sent inside the login, after the reset that the driver makes.
+// initSQL is the session's first batch.
 func initSQL(cfg Config) string {
 	timeout := cfg.LockTimeout
 	if timeout <= 0 {

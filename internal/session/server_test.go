@@ -85,6 +85,14 @@ func TestSessionsAreSetUpForReading(t *testing.T) {
 	}
 }
 
+func TestAStatementOfInitThatFailsIsNamed(t *testing.T) {
+	srv := mssqltest.Start(t, mssqltest.Config{})
+	_, err := session.Open(t.Context(), session.Config{ConnectionString: srv.ConnString(), Dial: srv.DialContext, Init: []string{"SELECT * FROM dbo.nowhere"}})
+	if !session.HasNumber(err, 208) || !strings.Contains(err.Error(), "setting the session up") {
+		t.Errorf("Open: %v", err)
+	}
+}
+
 func TestAConnectionGoesOnAfterAnErrorOfTheServer(t *testing.T) {
 	conn := open(t, mssqltest.Start(t, mssqltest.Config{}), nil)
 	for _, text := range []string{
