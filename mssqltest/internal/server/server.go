@@ -1,10 +1,12 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -139,8 +141,8 @@ func (s *Server) Close() {
 		_ = l.Close()
 	}
 	s.mu.Unlock()
-	s.cancel()
 	s.Cut(func(Event) bool { return true })
+	s.cancel()
 	s.wg.Wait()
 }
 
@@ -184,13 +186,17 @@ func (s *Server) OpenRequests() int {
 	return n
 }
 
+// connections are those that have not been closed, by number.
 func (s *Server) connections() []*conn {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	out := make([]*conn, 0, len(s.conns))
 	for c := range s.conns {
-		out = append(out, c)
+		if c.ctx.Err() == nil {
+			out = append(out, c)
+		}
 	}
+	slices.SortFunc(out, func(a, b *conn) int { return cmp.Compare(a.id, b.id) })
 	return out
 }
 
