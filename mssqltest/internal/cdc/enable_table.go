@@ -92,11 +92,14 @@ func (m *Manager) checkEnable(db *storage.Database, list []*instance, a sysrow.A
 	if !a.Null(7) {
 		req.filegroup = a.Str(7)
 	}
-	t, ok := db.Object(schema, table).(*storage.Table)
-	if ok && t.Def().Schema == schemaName {
+	o := db.Object(schema, table)
+	t, ok := o.(*storage.Table)
+	switch {
+	case ok && t.Def().Schema == schemaName:
 		return nil, sqlerr.New(22974)
-	}
-	if !ok {
+	case o != nil && !ok:
+		return nil, sqlerr.New(22973, schema, table)
+	case !ok:
 		return nil, sqlerr.New(22931, schema, table)
 	}
 	req.source, req.def = t, t.Def()

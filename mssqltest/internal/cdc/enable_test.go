@@ -60,6 +60,7 @@ func TestEnableTableChecks(t *testing.T) {
 		CREATE TABLE dbo.r (id int PRIMARY KEY, [__$operation] int)
 		CREATE LOGIN joe WITH PASSWORD = 'joe'
 		CREATE USER joe FOR LOGIN joe`)
+	s.exec(`CREATE VIEW dbo.w AS SELECT id FROM dbo.t`)
 	for _, tc := range []struct {
 		name  string
 		error int32
@@ -69,6 +70,7 @@ func TestEnableTableChecks(t *testing.T) {
 		{"no such table", 22931, `N'dbo', N'nix', @role_name = NULL`},
 		{"no such schema", 22931, `N'nix', N't', @role_name = NULL`},
 		{"table of cdc", 22974, `N'cdc', N'change_tables', @role_name = NULL`},
+		{"a view", 22973, `N'dbo', N'w', @role_name = NULL`},
 		{"no schema given", 22963, `NULL, N't', @role_name = NULL`},
 		{"empty role", 22963, `N'dbo', N't', @role_name = N''`},
 		{"long name", 22927, `N'dbo', N't', @role_name = NULL, @capture_instance = N'` + strings.Repeat("x", 101) + `'`},
