@@ -147,11 +147,10 @@ func (d *database) create(ctx context.Context, t testing.TB, o databaseOptions) 
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		text := "ALTER DATABASE [" + d.name + "] SET SINGLE_USER WITH ROLLBACK IMMEDIATE\nGO\nDROP DATABASE [" + d.name + "]"
 		if d.server != nil {
-			text = "DROP DATABASE [" + d.name + "]"
+			return // the server itself goes
 		}
-		if err := execScript(context.Background(), master, text); err != nil {
+		if err := execScript(context.Background(), master, "ALTER DATABASE ["+d.name+"] SET SINGLE_USER WITH ROLLBACK IMMEDIATE\nGO\nDROP DATABASE ["+d.name+"]"); err != nil {
 			t.Errorf("dropping the database: %v", err)
 		}
 	})

@@ -21,7 +21,8 @@
 //
 // The steps:
 //
-//	config                  fields of mssql_cdc, as YAML; connection string and position file are added
+//	config                  fields of mssql_cdc, as YAML, with values that were noted as $name; connection string and
+//	                        position file are added where they are not given
 //	login NAME              the input logs in as a new user NAME of the database, who has no rights yet
 //	sql                     T-SQL, run by another client; lines GO separate batches
 //	sql error N             the same; its last batch fails with error N
@@ -35,15 +36,17 @@
 //	expect none             nothing comes for a while
 //	hold                    from now on nothing is acknowledged
 //	ack [N]                 acknowledges the N oldest batches that are held; without N all, and all to come
+//	ack newest              acknowledges the batch that came last, alone
 //	refuse N                refuses the N oldest batches that are held
 //	saved                   waits until positions of what is acknowledged are saved
 //	stop [within D]         stops the input in good order; what is held stays unacknowledged
 //	crash                   ends the input without an acknowledgement and without saving anything more
+//	forget                  removes the position file
 //	log "text" [once]       waits for a line of the input's log that has the text; once: there is no second one
 //	no log "text"           no line has it
 //	differ $a $b            two values that expect has noted are not the same
 //	pass D                  lets time go by
-//	control …               turns a knob of the stand-in; control.go of the tests lists them
+//	control …               turns a knob of the stand-in; control_test.go lists them
 //
 // A line of expect is a table as schema.table (as a JSON string when it has blanks), an operation, the body as JSON, or "-" for
 // a message without one, and any number of name=value for metadata. A value is JSON, a bare word, "*" for any, "absent" for a

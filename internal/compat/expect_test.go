@@ -47,6 +47,11 @@ func parseExpected(line string) (*expected, error) {
 		if value, rest, err = token(after); err != nil {
 			return nil, err
 		}
+		if strings.HasPrefix(value, `"`) {
+			if err := json.Unmarshal([]byte(value), &value); err != nil {
+				return nil, err
+			}
+		}
 		e.meta = append(e.meta, [2]string{name, value})
 	}
 	return e, nil

@@ -2,16 +2,19 @@ package compat
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	mssql "github.com/microsoft/go-mssqldb"
+	"github.com/redpanda-data/benthos/v4/public/service"
 
 	"example.com/mssqlcdc/mssqltest"
 )
@@ -107,17 +110,23 @@ func (r *rig) scan() {
 	}
 }
 
+// ownStore finds a configuration that says where positions are kept.
+var ownStore = regexp.MustCompile(`checkpoint_(file|cache)`)
+
 // yaml is the input's configuration.
 func (r *rig) yaml(host string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "label: compat\nmssql_cdc:\n  connection_string: %q\n", r.db.dsn(host, r.login))
-	if !strings.Contains(r.config, "checkpoint_") {
+	b.WriteString("label: compat\nmssql_cdc:\n")
+	if !strings.Contains(r.config, "connection_string:") {
+		fmt.Fprintf(&b, "  connection_string: %q\n", r.db.dsn(host, r.login))
+	}
+	if !ownStore.MatchString(r.config) {
 		fmt.Fprintf(&b, "  checkpoint_file: %q\n", r.file)
 	}
 	if r.db.server == nil && !strings.Contains(r.config, "exclude:") {
 		fmt.Fprintf(&b, "  exclude: ['dbo\\.%s']\n", markerTable)
 	}
-	for line := range strings.Lines(strings.ReplaceAll(r.config, "$DATABASE", r.db.name)) {
+	for line := range strings.Lines(r.config) {
 		b.WriteString("  " + line)
 	}
 	return b.String()
@@ -274,6 +283,20 @@ func (r *rig) ack(n int) error {
 		r.p.change(func() { r.p.holding = false })
 	}
 	return r.p.resolve(ctx, n, nil)
+}
+
+// ackNewest acknowledges the batch that came last, alone.
+func (r *rig) ackNewest() error {
+	var ack service.AckFunc
+	r.p.change(func() {
+		if n := len(r.p.held); n > 0 {
+			ack, r.p.held = r.p.held[n-1], r.p.held[:n-1]
+		}
+	})
+	if ack == nil {
+		return errors.New("nothing is held")
+	}
+	return ack(r.ctx, nil)
 }
 
 func (r *rig) refuse(n int) error {

@@ -3,6 +3,7 @@ package compat
 import (
 	"errors"
 	"fmt"
+	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -13,7 +14,7 @@ var steps map[string]func(r *rig, s step) error
 
 func init() {
 	steps = map[string]func(r *rig, s step) error{
-		"config":  func(r *rig, s step) error { r.config = s.block; return nil },
+		"config":  configStep,
 		"login":   func(r *rig, s step) error { r.login = s.rest; return r.db.addLogin(r.ctx, s.rest) },
 		"sql":     sqlStep,
 		"enable":  enableStep,
@@ -23,7 +24,8 @@ func init() {
 		"restart": startStep,
 		"expect":  expectStep,
 		"hold":    func(r *rig, _ step) error { r.hold(); return nil },
-		"ack":     func(r *rig, s step) error { return counted(s.rest, r.ack) },
+		"ack":     ackStep,
+		"forget":  func(r *rig, _ step) error { return os.Remove(r.file) },
 		"refuse":  func(r *rig, s step) error { return counted(s.rest, r.refuse) },
 		"saved":   func(r *rig, _ step) error { r.saved(); return nil },
 		"stop":    stopStep,
@@ -34,6 +36,22 @@ func init() {
 		"pass":    passStep,
 		"control": controlStep,
 	}
+}
+
+// configStep puts noted values in.
+func configStep(r *rig, s step) error {
+	r.config = s.block
+	for name, value := range r.noted {
+		r.config = strings.ReplaceAll(r.config, name, value)
+	}
+	return nil
+}
+
+func ackStep(r *rig, s step) error {
+	if s.rest == "newest" {
+		return r.ackNewest()
+	}
+	return counted(s.rest, r.ack)
 }
 
 func sqlStep(r *rig, s step) error {
