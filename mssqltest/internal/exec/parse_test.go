@@ -96,6 +96,9 @@ func TestRightStatements(t *testing.T) {
 		"SELECT x.a FROM t CROSS APPLY (VALUES (1), (2)) AS x(a) FULL OUTER JOIN u ON u.a = x.a",
 		"CREATE TABLE t (id int IDENTITY(1,1) NOT NULL PRIMARY KEY, a AS (id+1) PERSISTED, b varchar(10) COLLATE Latin1_General_CI_AS NULL CONSTRAINT d DEFAULT ('x'), ts timestamp, CHECK (id > 0))",
 		"SET ANSI_NULLS, QUOTED_IDENTIFIER ON", "label1: SELECT 1; GOTO label1",
+		"SELECT i.type AS TYPE, type, language, password FROM job AS i WHERE type = 1 AND message <> 2 ORDER BY login",
+		"CREATE TABLE type (type int, password varchar(10), language int)", "INSERT t (type, password) VALUES (1, 2)", "UPDATE t SET type = 1, password = 'x' WHERE type = 2",
+		"CREATE TYPE x FROM int", "CREATE USER u FROM LOGIN l", "CREATE LOGIN l WITH PASSWORD = 'x'", "SELECT a FROM t GROUP BY a OPTION (FAST 10)", "WAITFOR DELAY '0:0:1'", "COMMIT WORK",
 		"DECLARE @t TABLE (a int, b varchar(3) COLLATE Latin1_General_BIN NULL)",
 	} {
 		if _, err := parseBatch(sql); err != nil {

@@ -15,6 +15,7 @@ import (
 //	(a + 1) * 2 > 3           [$p](a + 1) * 2 > 3
 //	THROW END                 THROW; END
 //	USING (VALUES …) AS v(a)  USING (SELECT * FROM (VALUES …) AS v(a)) AS v
+//	SELECT type               SELECT [type]
 const (
 	collateCall = "$collate"
 	allCall     = "$all"
@@ -46,6 +47,10 @@ func rewrite(text string, toks []token) string {
 			if i+1 < len(toks) && !isThrowArg(toks[i+1]) {
 				edits = append(edits, edit{t.end(), t.end(), ";"})
 			}
+		case plainWords[strings.ToUpper(t.text)]:
+			if isName(toks, i) {
+				edits = append(edits, edit{t.pos, t.end(), "[" + t.text + "]"})
+			}
 		case t.is("USING"):
 			edits = append(edits, rewriteUsing(toks, i)...)
 		}
@@ -66,6 +71,39 @@ func rewrite(text string, toks []token) string {
 	}
 	b.WriteString(text[at:])
 	return b.String()
+}
+
+// plainWords are keywords to teesql that SQL Server does not reserve: columns and tables may have these names.
+var plainWords = wordSet(`CALLER CERTIFICATE CONVERSATION COOKIE CREDENTIAL CUBE DECRYPTION DELAY DIALOG ENCRYPTION FAST GET JOB LANGUAGE
+LOGIN MESSAGE MOVE PASSWORD QUERY RECEIVE ROLLUP SUBSCRIPTION SYMMETRIC TYPE WORK`)
+
+// beforeName are the words and signs that a name may follow.
+var beforeName = wordSet(`SELECT , ( WHERE AND OR ON BY = < > <= >= <> != + - * / % & | ^ WHEN THEN ELSE CASE HAVING NOT DISTINCT . AS IN
+BETWEEN LIKE FROM JOIN INTO UPDATE TABLE SET`)
+
+// isName reports whether one of plainWords stands where only a name can.
+func isName(toks []token, i int) bool {
+	if i == 0 || !beforeName[strings.ToUpper(toks[i-1].text)] {
+		return false
+	}
+	prev, next := toks[i-1], token{}
+	if i+1 < len(toks) {
+		next = toks[i+1]
+	}
+	switch {
+	case prev.text == ".":
+		return true
+	case next.text == "(" || strings.HasPrefix(next.text, ":"):
+		return false
+	case prev.is("FROM") || prev.is("SET") && next.text != "=":
+		return !toks[i].is("LOGIN") && !toks[i].is("CERTIFICATE") && !prev.is("SET")
+	case toks[i].is("FAST"):
+		return next.kind != parser.TokenNumber
+	case toks[i].is("PASSWORD") || toks[i].is("ENCRYPTION") || toks[i].is("LANGUAGE"):
+		// An option of another statement: PASSWORD = 'x' after a comma.
+		return next.text != "=" || prev.text != "," && prev.text != "("
+	}
+	return true
 }
 
 func isThrowArg(t token) bool {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/sqlc-dev/teesql/ast"
 
+	"example.com/mssqlcdc/mssqltest/internal/collate"
 	"example.com/mssqlcdc/mssqltest/internal/sqlerr"
 	"example.com/mssqlcdc/mssqltest/internal/value"
 )
@@ -54,13 +55,27 @@ func (c *compiler) setOperation(x *ast.BinaryQueryExpression, outer *scope, kind
 	}
 	keys := make([]int, 0, len(x.OrderByClause.OrderByElements))
 	desc := make([]bool, 0, len(keys))
+	keyTypes := slices.Clone(types)
 	for _, o := range x.OrderByClause.OrderByElements {
-		at, err := outputColumn(o.Expression, q.cols)
+		n := o.Expression
+		var coll *collate.Collation
+		if f, ok := n.(*ast.FunctionCall); ok && f.FunctionName.Value == collateCall && len(f.Parameters) == 2 {
+			n = f.Parameters[0]
+			if s, ok := f.Parameters[1].(*ast.StringLiteral); ok {
+				if coll, err = c.lookupCollation(s.Value); err != nil {
+					return nil, err
+				}
+			}
+		}
+		at, err := outputColumn(n, q.cols)
 		if err != nil {
 			return nil, err
 		}
 		if at < 0 {
 			return nil, sqlerr.New(104)
+		}
+		if coll != nil && isString(keyTypes[at]) {
+			keyTypes[at].Coll = coll
 		}
 		keys, desc = append(keys, at), append(desc, descending(o))
 	}
@@ -69,7 +84,7 @@ func (c *compiler) setOperation(x *ast.BinaryQueryExpression, outer *scope, kind
 		err := exec(r, outer, func(row []rowValue) error {
 			var key []byte
 			for i, k := range keys {
-				key = value.AppendKey(key, row[k], types[k], desc[i])
+				key = value.AppendKey(key, row[k], keyTypes[k], desc[i])
 			}
 			rows = append(rows, keyedRow{string(key), row})
 			return nil

@@ -81,6 +81,10 @@ func (v *verifier) pairs() error {
 			if i > 0 && v.toks[i-1].text == "," {
 				return v.errAt(t)
 			}
+		case ".":
+			if i+1 < len(v.toks) && reserved[strings.ToUpper(v.toks[i+1].text)] {
+				return v.errAt(v.toks[i+1])
+			}
 		case ",":
 			if i+1 == len(v.toks) || v.toks[i+1].text == "," || v.toks[i+1].text == ";" {
 				return v.errAt(t)
@@ -272,9 +276,6 @@ func required(n any) bool {
 		return len(x.Principals) > 0 && len(x.Permissions) > 0
 	case *ast.MultiPartIdentifier:
 		k := len(x.Identifiers)
-		if k > 1 && x.Identifiers[k-1] != nil && x.Identifiers[k-1].QuoteType == "NotQuoted" && reserved[strings.ToUpper(x.Identifiers[k-1].Value)] {
-			return false
-		}
 		return k == 0 || x.Identifiers[k-1] != nil && x.Identifiers[k-1].Value != ""
 	case *ast.UpdateSpecification:
 		return x.Target != nil && len(x.SetClauses) > 0
