@@ -8,6 +8,7 @@ import (
 	"io"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	mssql "github.com/microsoft/go-mssqldb"
@@ -283,5 +284,48 @@ func TestAClosedConnectionSaysSo(t *testing.T) {
 	}
 	if _, err := conn.Query(t.Context(), "SELECT 1", ""); !errors.Is(err, session.ErrClosed) {
 		t.Errorf("Query: %v", err)
+	}
+}
+
+func TestARequestThatIsNeverAnsweredEndsSoonAfterItsContext(t *testing.T) {
+	for _, encryption := range []string{"off", "required"} {
+		t.Run(encryption, func(t *testing.T) {
+			srv, err := mssqltest.New(mssqltest.Config{Encryption: encryption})
+			if err != nil {
+				t.Fatal(err)
+			}
+			ca, err := srv.CAFile()
+			if encryption != "off" && err != nil {
+				t.Fatal(err)
+			}
+			synctest.Test(t, func(t *testing.T) {
+				defer srv.Close()
+				if err := srv.ListenMemory(); err != nil {
+					t.Fatal(err)
+				}
+				dsn := "sqlserver://sa:Passw0rd!@127.0.0.1:1433?database=testdb&encrypt=disable"
+				if encryption != "off" {
+					dsn = "sqlserver://sa:Passw0rd!@127.0.0.1:1433?database=testdb&certificate=" + ca
+				}
+				conn, err := session.Open(t.Context(), session.Config{ConnectionString: dsn, Dial: srv.DialContext})
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer func() { _ = conn.Close() }()
+				for _, kind := range []string{"rpc", "attention"} {
+					srv.Control().Add(mssqltest.Rule{Kind: kind, Drop: true})
+				}
+				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+				defer cancel()
+				start := time.Now()
+				_, err = conn.QueryRow(ctx, "SELECT 1", "")
+				if took := time.Since(start); took < time.Minute || took > time.Minute+3*time.Second {
+					t.Errorf("the request took %s", took)
+				}
+				if !errors.Is(err, context.DeadlineExceeded) || !conn.Broken() {
+					t.Errorf("QueryRow: %v, broken %v", err, conn.Broken())
+				}
+			})
+		})
 	}
 }
