@@ -77,7 +77,7 @@ func TestReplicaLags(t *testing.T) {
 	})
 }
 
-// pass lets virtual time go by.
+// pass lets time go by, virtual time inside a synctest bubble.
 func pass(d time.Duration) { <-time.NewTimer(d).C }
 
 // A forced failover loses what the replica had not seen, and the old primary becomes a secondary.
