@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"example.com/mssqlcdc/mssqltest/internal/exec"
 	"example.com/mssqlcdc/mssqltest/internal/storage"
@@ -230,4 +231,19 @@ func TestReplica(t *testing.T) {
 		}
 	}
 	s.failsAs(x, 3906, `EXEC sys.sp_cdc_disable_table N'dbo', N'a', N'all'`)
+}
+
+// TestLocalTimes: the times of metadata are the server's local ones (DBZ-3479, DBZ-1643).
+func TestLocalTimes(t *testing.T) {
+	s := newServerIn(t, time.FixedZone("Tokyo", 9*3600))
+	s.exec(`CREATE TABLE dbo.a (id int PRIMARY KEY)`)
+	s.enable("a", "")
+	s.exec(`INSERT a VALUES (1)`)
+	s.scan()
+	s.want(`SELECT DATEDIFF(minute, DATEADD(hour, 9, GETUTCDATE()), tran_begin_time), DATEDIFF(minute, DATEADD(hour, 9, GETUTCDATE()), tran_end_time)
+		FROM cdc.lsn_time_mapping WHERE tran_id <> 0x00`, "0|0")
+	s.want(`SELECT DATEDIFF(minute, GETDATE(), create_date) FROM cdc.change_tables`, "0")
+	s.want(`SELECT CASE WHEN sys.fn_cdc_map_time_to_lsn('smallest greater than', DATEADD(minute, -1, GETDATE())) IS NOT NULL AND
+		sys.fn_cdc_map_time_to_lsn('smallest greater than', DATEADD(minute, 1, GETDATE())) IS NULL THEN 1 ELSE 0 END`, "1")
+	s.want(`SELECT DATEDIFF(minute, GETDATE(), MAX(last_commit_cdc_time)) FROM sys.dm_cdc_log_scan_sessions`, "0")
 }

@@ -26,11 +26,10 @@ const (
 )
 
 var (
-	binary10    = value.Type{ID: value.Binary, Len: 10}
-	varbinary10 = value.Type{ID: value.VarBinary, Len: 10}
-	mask128     = value.Type{ID: value.VarBinary, Len: 128}
-	intType     = value.Type{ID: value.Int}
-	bitType     = value.Type{ID: value.Bit}
+	binary10 = value.Type{ID: value.Binary, Len: 10}
+	mask128  = value.Type{ID: value.VarBinary, Len: 128}
+	intType  = value.Type{ID: value.Int}
+	bitType  = value.Type{ID: value.Bit}
 )
 
 // changeTableDef makes the definition of a change table: the metadata columns around the captured ones, which are all

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"example.com/mssqlcdc/mssqltest/internal/exec"
 	"example.com/mssqlcdc/mssqltest/internal/sqlerr"
@@ -27,7 +28,13 @@ type server struct {
 // newServer makes a server with database d, which is enabled.
 func newServer(t *testing.T) *server {
 	t.Helper()
-	s := newBareServer(t)
+	return newServerIn(t, time.UTC)
+}
+
+// newServerIn is newServer in a time zone.
+func newServerIn(t *testing.T, loc *time.Location) *server {
+	t.Helper()
+	s := newBareServerIn(t, loc)
 	s.exec(`CREATE DATABASE d; ALTER DATABASE d SET ALLOW_SNAPSHOT_ISOLATION ON`)
 	s.use("d")
 	s.exec(`EXEC sys.sp_cdc_enable_db`)
@@ -37,7 +44,12 @@ func newServer(t *testing.T) *server {
 // newBareServer makes a server with its system databases.
 func newBareServer(t *testing.T) *server {
 	t.Helper()
-	st := storage.NewInstance(storage.Options{})
+	return newBareServerIn(t, time.UTC)
+}
+
+func newBareServerIn(t *testing.T, loc *time.Location) *server {
+	t.Helper()
+	st := storage.NewInstance(storage.Options{Location: loc})
 	reg := exec.NewRegistry()
 	syscat.Register(reg)
 	s := &server{t: t, st: st, m: Register(reg, st)}

@@ -20,8 +20,8 @@ func (r registrar) propertyFunctions() {
 	r.scalar("SERVERPROPERTY", 1, 1, variantType, serverProperty, nvarcharType)
 	r.scalar("CONNECTIONPROPERTY", 1, 1, variantType, connectionProperty, nvarcharType)
 	r.scalar("FULLTEXTSERVICEPROPERTY", 1, 1, intType, func(*source, []value.Value) any { return 0 }, nvarcharType)
-	r.scalar("CURRENT_TIMEZONE", 0, 0, sysnameType, func(s *source, _ []value.Value) any { return s.c.Instance().Storage.Location().String() })
-	r.scalar("CURRENT_TIMEZONE_ID", 0, 0, sysnameType, func(s *source, _ []value.Value) any { return s.c.Instance().Storage.Location().String() })
+	r.scalar("CURRENT_TIMEZONE", 0, 0, sysnameType, func(s *source, _ []value.Value) any { return zoneName(s.c.Instance().Storage.Location()) })
+	r.scalar("CURRENT_TIMEZONE_ID", 0, 0, sysnameType, func(s *source, _ []value.Value) any { return zoneID(s.c.Instance().Storage.Location()) })
 }
 
 // property reads the name of a property, "" for NULL.

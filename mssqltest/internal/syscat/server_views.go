@@ -63,9 +63,12 @@ func (s *source) sysInfo() iter.Seq[sysrow.Row] {
 
 func (s *source) timeZones() iter.Seq[sysrow.Row] {
 	now := time.Now().In(s.c.Instance().Storage.Location())
+	if zoneID(now.Location()) == "UTC" {
+		return rowsOf(sysrow.Row{"name": "UTC", "current_utc_offset": "+00:00"})
+	}
 	return rowsOf(
 		sysrow.Row{"name": "UTC", "current_utc_offset": "+00:00"},
-		sysrow.Row{"name": now.Location().String(), "current_utc_offset": now.Format("-07:00"), "is_currently_dst": now.IsDST()},
+		sysrow.Row{"name": zoneID(now.Location()), "current_utc_offset": now.Format("-07:00"), "is_currently_dst": now.IsDST()},
 	)
 }
 
