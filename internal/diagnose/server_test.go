@@ -30,6 +30,8 @@ func TestRun(t *testing.T) {
 		prepare  func(*testing.T, *mssqltest.Server)
 		dsn      []string
 		options  diagnose.Options
+		old      bool   // change tables of the old kind
+		also     bool   // more is wrong than this
 		check    string // "" = no errors and no warnings
 		severity diagnose.Severity
 		message  string
@@ -47,6 +49,21 @@ func TestRun(t *testing.T) {
 			name: "login without rights", script: enableA + "; CREATE LOGIN bob WITH PASSWORD = 'Passw0rd!'; CREATE USER bob FOR LOGIN bob",
 			dsn: []string{"user id=bob", "password=Passw0rd!"}, check: "rights", severity: diagnose.Error, message: "bob", remedy: "GRANT SELECT ON SCHEMA::[cdc] TO [bob];",
 		},
+		{
+			name: "masked column", script: "EXEC sys.sp_cdc_enable_db; CREATE TABLE dbo.a (id int PRIMARY KEY, v nvarchar(20) MASKED WITH (FUNCTION = 'default()')); EXEC sys.sp_cdc_enable_table N'dbo', N'a', @role_name = NULL, @allow_partition_switch = 0" +
+				"; CREATE LOGIN bob WITH PASSWORD = 'Passw0rd!'; CREATE USER bob FOR LOGIN bob; GRANT SELECT ON SCHEMA::[cdc] TO bob; GRANT SELECT ON dbo.a TO bob",
+			dsn: []string{"user id=bob", "password=Passw0rd!"}, check: "masking", severity: diagnose.Error, message: "v", remedy: "GRANT UNMASK TO [bob];",
+		},
+		{
+			name: "change table without command ids", script: enableA, old: true,
+			check: "change table", severity: diagnose.Warning, message: "__$command_id",
+		},
+		{
+			name: "source table that is not visible", script: enableA + "; CREATE LOGIN bob WITH PASSWORD = 'Passw0rd!'; CREATE USER bob FOR LOGIN bob; GRANT SELECT ON SCHEMA::[cdc] TO bob",
+			dsn: []string{"user id=bob", "password=Passw0rd!"}, check: "rights", severity: diagnose.Warning, message: "dbo_a", remedy: "GRANT VIEW DEFINITION", also: true,
+		},
+		{name: "computed column", script: strings.Replace(enableA, "v int", "v int, c AS v + 1", 1), check: "columns", severity: diagnose.Info, message: "c."},
+		{name: "no key", script: strings.Replace(enableA, "PRIMARY KEY", "NULL", 1), check: "key", severity: diagnose.Info, message: "no key"},
 		{name: "partition switch", script: strings.Replace(enableA, ", @allow_partition_switch = 0", "", 1), check: "partition switch", severity: diagnose.Warning, message: "not captured"},
 		{name: "capture error", script: enableA, prepare: func(t *testing.T, s *mssqltest.Server) {
 			if err := s.Control().CaptureError("", 22859, "Log Scan process failed.", 1); err != nil {
@@ -70,6 +87,9 @@ func TestRun(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			srv := mssqltest.Start(t, mssqltest.Config{CaptureStopped: true})
+			if err := srv.Control().OldChangeTables("", tt.old); err != nil {
+				t.Fatal(err)
+			}
 			if err := srv.Exec(tt.script); err != nil {
 				t.Fatal(err)
 			}
@@ -102,7 +122,7 @@ func TestRun(t *testing.T) {
 			if !strings.Contains(f.Message, tt.message) || !strings.Contains(f.Remedy, tt.remedy) {
 				t.Errorf("finding: %s", f)
 			}
-			if (diagnose.Worst(report.Findings) != nil) != (tt.severity == diagnose.Error) {
+			if !tt.also && (diagnose.Worst(report.Findings) != nil) != (tt.severity == diagnose.Error) {
 				t.Errorf("Worst: %v", diagnose.Worst(report.Findings))
 			}
 		})
