@@ -28,9 +28,10 @@ type messageWriter struct {
 	extra      map[string]bool
 	database   string
 
-	plans   map[*capture.Layout]*messagePlan
-	scratch []byte
-	rows    []written
+	plans  map[*capture.Layout]*messagePlan
+	bodies []byte // of the batch that is written
+	text   []byte // its keys and event ids
+	rows   []written
 }
 
 // maxPlans bounds the plans that are kept; a table makes a new one when its capture instance changes.
@@ -43,7 +44,7 @@ type messagePlan struct {
 	names  []string // of the captured columns
 }
 
-// written is one message before its bytes have their place: spans of the scratch.
+// written is one message before its bytes have their place: spans of the writer's buffers.
 type written struct {
 	message   *service.Message
 	body, key span
@@ -65,17 +66,17 @@ func newMessageWriter(before string, tombstones bool, extra []string) (*messageW
 	return w, nil
 }
 
-// write makes the messages of a batch. Bodies and keys are written to a scratch buffer and copied once, to exact slices that
-// the messages share; those are never used again.
+// write makes the messages of a batch. Bodies and texts are written to buffers and copied once, to exact slices that the
+// messages share; those are never used again.
 func (w *messageWriter) write(b *capture.Batch) (service.MessageBatch, error) {
-	w.scratch, w.rows = w.scratch[:0], w.rows[:0]
+	w.bodies, w.text, w.rows = w.bodies[:0], w.text[:0], w.rows[:0]
 	for _, r := range b.Runs {
 		if err := w.run(r); err != nil {
 			return nil, err
 		}
 	}
-	shared := bytes.Clone(w.scratch)
-	text := string(w.scratch)
+	shared := bytes.Clone(w.bodies)
+	text := string(w.text)
 	out := make(service.MessageBatch, len(w.rows))
 	for i := range w.rows {
 		m := &w.rows[i]
@@ -114,21 +115,21 @@ func (w *messageWriter) run(r capture.Run) error {
 			unchanged = notLogged(r, row, unchanged)
 		}
 		m := written{message: t.message(row, op)}
-		m.body.from = len(w.scratch)
-		if w.scratch, err = rows.AppendRow(w.scratch, row, unchanged); err != nil {
+		m.body.from = len(w.bodies)
+		if w.bodies, err = rows.AppendRow(w.bodies, row, unchanged); err != nil {
 			return err
 		}
-		m.body.to = len(w.scratch)
+		m.body.to = len(w.bodies)
 		if m.hasKey = plan.json.HasKey(); m.hasKey {
-			m.key.from = len(w.scratch)
-			if w.scratch, err = rows.AppendKey(w.scratch, row); err != nil {
+			m.key.from = len(w.text)
+			if w.text, err = rows.AppendKey(w.text, row); err != nil {
 				return err
 			}
-			m.key.to = len(w.scratch)
+			m.key.to = len(w.text)
 		}
-		m.event.from = len(w.scratch)
-		w.scratch = appendEventID(w.scratch, r.Page, row)
-		m.event.to = len(w.scratch)
+		m.event.from = len(w.text)
+		w.text = appendEventID(w.text, r.Page, row)
+		m.event.to = len(w.text)
 		if !unchanged.Empty() {
 			m.message.MetaSetMut("unchanged_columns", plan.list(unchanged.Has))
 		}

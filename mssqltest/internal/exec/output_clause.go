@@ -137,6 +137,7 @@ func (p *outputPlan) finish(r *run) error {
 		if err := r.sink.Row(row); err != nil {
 			return err
 		}
+		r.stmt.returned++
 	}
 	return nil
 }

@@ -42,7 +42,8 @@ type run struct {
 
 // statement is one statement being run.
 type statement struct {
-	tx *storage.Tx
+	tx       *storage.Tx
+	returned int64 // rows given to the client
 }
 
 // variable is a declared variable or parameter; table is set for a table variable.

@@ -93,6 +93,7 @@ func (r *run) send(q *query) (int64, error) {
 		if err := r.sink.Row(row); err != nil {
 			return err
 		}
+		r.stmt.returned++
 		if n++; most > 0 && n >= most {
 			return errStop
 		}

@@ -183,7 +183,7 @@ func (r *run) inTx(fn func() error, writes bool) error {
 	tx.BeginStatement()
 	began := time.Now()
 	err := fn()
-	examined := tx.StatementExamined()
+	examined, returned := tx.StatementExamined(), r.stmt.returned
 	tx.EndStatement(err == nil)
 	r.stmt = saved
 	if own {
@@ -197,7 +197,7 @@ func (r *run) inTx(fn func() error, writes bool) error {
 	if saved == nil {
 		r.s.stats.RowsExamined = examined
 		if h := r.s.in.Stats; h != nil && r.parent == nil {
-			h(StatementStats{SPID: r.s.spid, Text: r.text(), RowsExamined: examined, RowsReturned: r.s.rowCount, Duration: time.Since(began)})
+			h(StatementStats{SPID: r.s.spid, Text: r.text(), RowsExamined: examined, RowsReturned: returned, Duration: time.Since(began)})
 		}
 	}
 	return err

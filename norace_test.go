@@ -1,0 +1,5 @@
+//go:build !race
+
+package mssqlcdc
+
+const raceEnabled = false
