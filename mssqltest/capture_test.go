@@ -56,21 +56,7 @@ func TestCaptureStartStopCleanup(t *testing.T) {
 	ctl := s.Control()
 	wait := func(want string) {
 		t.Helper()
-		deadline := time.NewTimer(10 * time.Second)
-		defer deadline.Stop()
-		tick := time.NewTicker(5 * time.Millisecond)
-		defer tick.Stop()
-		for {
-			got := query(t, s, "SELECT COUNT(*) FROM cdc.dbo_t_CT")
-			if got[0] == want {
-				return
-			}
-			select {
-			case <-tick.C:
-			case <-deadline.C:
-				t.Fatalf("%s changes, want %s", got[0], want)
-			}
-		}
+		eventually(t, want+" changes", func() bool { return query(t, s, "SELECT COUNT(*) FROM cdc.dbo_t_CT")[0] == want })
 	}
 	execScript(t, s, "INSERT dbo.t VALUES (1, NULL), (2, NULL)")
 	wait("2")
