@@ -167,6 +167,22 @@ func TestCaseSensitiveDatabase(t *testing.T) {
 	s.want(`SELECT name FROM sys.tables WHERE name = N'T'`, "T")
 }
 
+// TestTurkishDatabase: the letters I and i are two letters there, and names of the server keep their documented case.
+func TestTurkishDatabase(t *testing.T) {
+	s := newBareServer(t)
+	s.exec(`CREATE DATABASE tr COLLATE Turkish_CI_AS`)
+	s.use("tr")
+	s.exec(`EXEC sys.sp_cdc_enable_db`)
+	s.exec(`CREATE TABLE dbo.INFO (ID int PRIMARY KEY, Title nvarchar(10))`)
+	s.enable("INFO", "")
+	s.exec(`INSERT dbo.INFO VALUES (1, N'ış')`)
+	s.scan()
+	s.want(`SELECT ID, Title FROM cdc.dbo_INFO_CT`, "1|ış")
+	s.want(`SELECT __$operation, ID FROM cdc.fn_cdc_get_all_changes_dbo_INFO(sys.fn_cdc_get_min_lsn(N'dbo_INFO'), sys.fn_cdc_get_max_lsn(), N'all')`, "2|1")
+	s.want(`SELECT TABLE_NAME FROM INFORMATION_SCHEMA.TABLES WHERE TABLE_SCHEMA = N'dbo'`, "INFO")
+	s.want(`SELECT CASE WHEN OBJECT_ID(N'dbo.info') IS NULL THEN 1 ELSE 0 END`, "1")
+}
+
 func TestDisable(t *testing.T) {
 	s := newServer(t)
 	s.exec(`CREATE TABLE dbo.a (id int PRIMARY KEY); CREATE TABLE dbo.b (id int PRIMARY KEY)`)
