@@ -46,7 +46,7 @@ func (r *run) alterDrop(x *ast.AlterTableDropTableElementStatement) error {
 		return r.alter(t, o, def, nil)
 	}
 	if len(gone) == len(def.Columns) {
-		return sqlerr.New(4923, o.name)
+		return sqlerr.New(4923, def.Columns[gone[0]].Name, o.name)
 	}
 	slices.Sort(gone)
 	return r.alter(t, o, without(def, gone), func(old []value.Value) ([]value.Value, error) {

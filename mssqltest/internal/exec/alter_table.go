@@ -275,7 +275,7 @@ func (r *run) alterable(def *storage.TableDef, at int, col *storage.Column, from
 				if x.PrimaryKey || x.UniqueConstraint {
 					kind = "object"
 				}
-				return dependent5074(kind, x.Name, "ALTER COLUMN", name)
+				return dependent5074(kind, x.Name, "ALTER TABLE ALTER COLUMN", name)
 			}
 		}
 	}
@@ -285,21 +285,21 @@ func (r *run) alterable(def *storage.TableDef, at int, col *storage.Column, from
 	for _, fk := range def.ForeignKeys {
 		for _, c := range fk.Columns {
 			if c == at {
-				return dependent5074("object", fk.Name, "ALTER COLUMN", name)
+				return dependent5074("object", fk.Name, "ALTER TABLE ALTER COLUMN", name)
 			}
 		}
 	}
 	for _, k := range def.Checks {
 		if mentions(k.Expr, name) {
-			return dependent5074("object", k.Name, "ALTER COLUMN", name)
+			return dependent5074("object", k.Name, "ALTER TABLE ALTER COLUMN", name)
 		}
 	}
 	if d := def.Columns[at].Default; d != nil && from.ID != col.Type.ID {
-		return dependent5074("object", d.Name, "ALTER COLUMN", name)
+		return dependent5074("object", d.Name, "ALTER TABLE ALTER COLUMN", name)
 	}
 	for _, c := range def.Columns {
 		if c.Computed != nil && mentions(c.Computed.Expr, name) {
-			return dependent5074("column", c.Name, "ALTER COLUMN", name)
+			return dependent5074("column", c.Name, "ALTER TABLE ALTER COLUMN", name)
 		}
 	}
 	return nil
@@ -307,8 +307,8 @@ func (r *run) alterable(def *storage.TableDef, at int, col *storage.Column, from
 
 func dependent5074(kind, dep, what, col string) error {
 	// A server sends both numbers; 4922 is the one that it ends the statement with.
-	e := sqlerr.New(4922, what, col)
-	e.Message = sqlerr.New(5074, kind, dep, col).Message + " " + e.Message
+	e := sqlerr.New(4922, what+" "+col)
+	e.Message = sqlerr.New(5074, kind, dep, "column", col).Message + " " + e.Message
 	return e
 }
 

@@ -104,7 +104,7 @@ func (b *Bulk) prepare(x *ast.InsertBulkStatement, m *mend) error {
 		name := d.Column.ColumnIdentifier.Value
 		i, err := t.column(name)
 		if err != nil {
-			return sqlerr.New(4863, name)
+			return sqlerr.New(207, name)
 		}
 		col := t.def.Columns[i]
 		declared := value.Type{ID: value.RowVersion, Len: 8}

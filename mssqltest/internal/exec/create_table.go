@@ -138,13 +138,13 @@ func (r *run) dropTables(x *ast.DropTableStatement) error {
 			if x.IsIfExists {
 				continue
 			}
-			return sqlerr.New(3701, "table", o.text)
+			return sqlerr.New(3701, "drop", "table", o.text)
 		}
 		if err := r.writable(o.db); err != nil {
 			return err
 		}
 		if err := r.permit(o.db, t.Header(), "ALTER"); err != nil {
-			return sqlerr.New(3701, "table", o.text)
+			return sqlerr.New(3701, "drop", "table", o.text)
 		}
 		for _, ref := range r.references(o.db, t.ID()) {
 			if ref.table.ID() != t.ID() {
@@ -241,7 +241,7 @@ func (r *run) alterSchema(x *ast.AlterSchemaStatement) error {
 	}
 	obj := r.object(o.db, o.schema, o.name)
 	if obj == nil {
-		return sqlerr.New(15151, "object", o.name)
+		return sqlerr.New(15151, "find", "object", o.name)
 	}
 	if err := r.permit(o.db, obj.Header(), "ALTER"); err != nil {
 		return err

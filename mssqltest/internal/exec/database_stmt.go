@@ -74,14 +74,14 @@ func (r *run) dropDatabases(x *ast.DropDatabaseStatement) error {
 			if x.IsIfExists {
 				continue
 			}
-			return sqlerr.New(3701, "database", id.Value)
+			return sqlerr.New(3701, "drop", "database", id.Value)
 		}
 		if err := r.permitAdmin("DROP DATABASE"); err != nil {
 			return err
 		}
 		for _, s := range r.s.in.Sessions() {
 			if s.Database() == db {
-				return sqlerr.New(3702, "database", db.Name())
+				return sqlerr.New(3702, db.Name())
 			}
 		}
 		if err := r.s.in.Storage.DropDatabase(id.Value); err != nil {

@@ -199,7 +199,7 @@ func (r *run) call(parts []string, args []argument, sink Sink) (int32, error) {
 	if m := r.module(db, schema, name); m != nil {
 		p, ok := m.Parsed.(*procedure)
 		if !ok {
-			return 0, sqlerr.New(2809, name, "object")
+			return 0, sqlerr.New(2809, "procedure", name, name, objectKind(m.Type))
 		}
 		if err := r.permit(db, m.Header(), "EXECUTE"); err != nil {
 			return 0, err
@@ -223,6 +223,17 @@ func (r *run) call(parts []string, args []argument, sink Sink) (int32, error) {
 	e := sqlerr.New(2812, strings.Join(parts, "."))
 	e.State = 62
 	return 0, e
+}
+
+// objectKind names a type of object in message 2809.
+func objectKind(t string) string {
+	switch t {
+	case "V":
+		return "view"
+	case "FN", "IF", "TF":
+		return "function"
+	}
+	return "synonym"
 }
 
 func (r *run) module(db *storage.Database, schema, name string) *storage.Module {
@@ -344,7 +355,7 @@ func (r *run) executeSQL(args []argument, sink Sink) (int32, error) {
 	}
 	for i := range decls {
 		if at[i] < 0 {
-			return 0, sqlerr.New(8178, decls[i].Name)
+			return 0, sqlerr.New(8178, "", decls[i].Name)
 		}
 		a := rest[at[i]]
 		if decls[i].Value, err = value.AssignVar(&r.s.env, a.val, a.typ, decls[i].Type); err != nil {

@@ -77,9 +77,9 @@ func (r *run) dropIndexes(x *ast.DropIndexStatement) error {
 		case hit == nil && x.IsIfExists:
 			continue
 		case hit == nil:
-			return sqlerr.New(3701, "index", o.text+"."+name)
+			return sqlerr.New(3701, "drop", "index", o.text+"."+name)
 		case hit.PrimaryKey || hit.UniqueConstraint:
-			return sqlerr.New(3723, o.text+"."+name)
+			return sqlerr.New(3723, o.text+"."+name, map[bool]string{true: "PRIMARY KEY", false: "UNIQUE KEY"}[hit.PrimaryKey])
 		}
 		if err := r.stmt.tx.DropIndex(r.ctx, t, hit.ID); err != nil {
 			return err

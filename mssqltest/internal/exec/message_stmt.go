@@ -61,7 +61,7 @@ func (r *run) raiserror(x *ast.RaiseErrorStatement) error {
 			return err
 		}
 	case v.IsNull():
-		return sqlerr.New(50000)
+		return sqlerr.New(102, "NULL")
 	default:
 		return sqlerr.New(18054, v.Int(), e.Class, e.State)
 	}

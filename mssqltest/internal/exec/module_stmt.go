@@ -200,13 +200,13 @@ func (r *run) dropModules(names []*ast.SchemaObjectName, ifExists bool, what str
 			if ifExists {
 				continue
 			}
-			return sqlerr.New(3701, what, o.text)
+			return sqlerr.New(3701, "drop", what, o.text)
 		}
 		if err := r.writable(o.db); err != nil {
 			return err
 		}
 		if err := r.permit(o.db, m.Header(), "ALTER"); err != nil {
-			return sqlerr.New(3701, what, o.text)
+			return sqlerr.New(3701, "drop", what, o.text)
 		}
 		if err := r.stmt.tx.DropModule(o.db, m); err != nil {
 			return err

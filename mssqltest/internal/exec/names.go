@@ -138,7 +138,7 @@ func SplitName(s string) ([]string, error) {
 	}
 	parts = append(parts, b.String())
 	if len(parts) > 4 {
-		return nil, sqlerr.New(117, s)
+		return nil, sqlerr.New(117, "object", s, 3)
 	}
 	return parts, nil
 }

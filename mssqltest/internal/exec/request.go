@@ -114,7 +114,7 @@ func BindParams(env *value.Env, decls, args []Param) ([]Param, error) {
 	}
 	for i := range decls {
 		if !given[i] {
-			return nil, sqlerr.New(8178, decls[i].Name)
+			return nil, sqlerr.New(8178, "", decls[i].Name)
 		}
 	}
 	return out, nil

@@ -16,6 +16,7 @@ import (
 //	THROW END                 THROW; END
 //	USING (VALUES …) AS v(a)  USING (SELECT * FROM (VALUES …) AS v(a)) AS v
 //	SELECT type               SELECT [type]
+//	COMMIT WORK               COMMIT TRAN
 const (
 	collateCall = "$collate"
 	allCall     = "$all"
@@ -47,6 +48,8 @@ func rewrite(text string, toks []token) string {
 			if i+1 < len(toks) && !isThrowArg(toks[i+1]) {
 				edits = append(edits, edit{t.end(), t.end(), ";"})
 			}
+		case t.is("WORK") && i > 0 && (toks[i-1].is("COMMIT") || toks[i-1].is("ROLLBACK")):
+			edits = append(edits, edit{t.pos, t.end(), "TRAN"})
 		case plainWords[strings.ToUpper(t.text)]:
 			if isName(toks, i) {
 				edits = append(edits, edit{t.pos, t.end(), "[" + t.text + "]"})

@@ -213,7 +213,7 @@ func (r *run) dropPrincipal(name, kind string, ifExists bool) error {
 		if ifExists {
 			return nil
 		}
-		return sqlerr.New(15151, map[string]string{"S": "user", "R": "role"}[kind], name)
+		return sqlerr.New(15151, "find", map[string]string{"S": "user", "R": "role"}[kind], name)
 	}
 	return r.s.in.Storage.Logins.DropPrincipal(r.s.db.ID, name)
 }
@@ -337,13 +337,13 @@ func (r *run) grantee(w *ast.SecurityPrincipal, server bool) (int, error) {
 	if server {
 		l, ok := sec.Login(name)
 		if !ok {
-			return 0, sqlerr.New(15151, "login", name)
+			return 0, sqlerr.New(15151, "find", "login", name)
 		}
 		return l.ID, nil
 	}
 	p, ok := sec.Principal(r.s.db.ID, name)
 	if !ok {
-		return 0, sqlerr.New(15151, "user", name)
+		return 0, sqlerr.New(15151, "find", "user", name)
 	}
 	return p.ID, nil
 }
@@ -357,7 +357,7 @@ func (r *run) permissionTarget(p *storage.Permission, on *ast.SecurityTargetObje
 	case "Schema":
 		s := cat.Schema(last)
 		if s == nil {
-			return nil, sqlerr.New(15151, "schema", last)
+			return nil, sqlerr.New(15151, "find", "schema", last)
 		}
 		p.Class, p.Major = storage.ClassSchema, s.ID
 		return nil, nil
@@ -390,7 +390,7 @@ func (r *run) permissionTarget(p *storage.Permission, on *ast.SecurityTargetObje
 				return nil, nil
 			}
 		}
-		return nil, sqlerr.New(15151, "object", o.name)
+		return nil, sqlerr.New(15151, "find", "object", o.name)
 	}
 	p.Class, p.Major = storage.ClassObject, obj.Header().ID
 	var out []int

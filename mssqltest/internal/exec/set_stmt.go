@@ -240,7 +240,7 @@ func (r *run) setIdentityInsert(x *ast.SetIdentityInsertStatement) error {
 			}
 			if other := o.db.ObjectByID(id); other != nil {
 				h := other.Header()
-				return sqlerr.New(8107, o.db.Name(), h.Schema, h.Name, o.text)
+				return sqlerr.New(8107, o.db.Name()+"."+h.QualifiedName(), o.text)
 			}
 			delete(r.s.identIns, id)
 		}

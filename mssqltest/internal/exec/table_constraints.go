@@ -199,6 +199,15 @@ func (b *tableBuilder) hasClustered() bool {
 	return false
 }
 
+func (b *tableBuilder) clusteredName() string {
+	for _, x := range b.def.Indexes {
+		if x.Clustered {
+			return x.Name
+		}
+	}
+	return ""
+}
+
 func (b *tableBuilder) keyColumns(d *storage.IndexDef, cols []*ast.ColumnWithSortOrder) error {
 	for _, c := range cols {
 		ids := c.Column.MultiPartIdentifier.Identifiers
@@ -208,7 +217,7 @@ func (b *tableBuilder) keyColumns(d *storage.IndexDef, cols []*ast.ColumnWithSor
 		}
 		for _, have := range d.Columns {
 			if have.Column == i {
-				return sqlerr.New(1909, b.def.Columns[i].Name)
+				return sqlerr.New(1909, "index", b.def.Columns[i].Name)
 			}
 		}
 		if t := b.def.Columns[i].Type; t.IsLOB() || isLegacyLOB(t) {
@@ -221,7 +230,7 @@ func (b *tableBuilder) keyColumns(d *storage.IndexDef, cols []*ast.ColumnWithSor
 
 func (b *tableBuilder) addIndex(d *storage.IndexDef) error {
 	if d.Clustered && b.hasClustered() {
-		return sqlerr.New(1902, b.o.name)
+		return sqlerr.New(1902, "table", b.o.name, b.clusteredName())
 	}
 	for _, x := range b.def.Indexes {
 		if sameName(x.Name, d.Name) {

@@ -80,7 +80,7 @@ func (b *tableBuilder) refer(fk *storage.ForeignKey, x *ast.ForeignKeyConstraint
 	for i := range fk.Columns {
 		a, z := b.def.Columns[fk.Columns[i]], rdef.Columns[fk.RefColumns[i]]
 		if a.Type.ID != z.Type.ID && !(isExact(a.Type) && isExact(z.Type) && a.Type.Scale == z.Type.Scale && (a.Type.ID == value.Decimal || a.Type.ID == value.Numeric)) {
-			return sqlerr.New(1778, rdef.Name+"."+z.Name, b.def.Name+"."+a.Name, fk.Name)
+			return sqlerr.New(1778, rdef.Name, z.Name, b.def.Name, a.Name, fk.Name)
 		}
 	}
 	for _, k := range rdef.Indexes {

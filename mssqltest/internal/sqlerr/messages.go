@@ -5,7 +5,7 @@ import "maps"
 // messages holds the errors that the stand-in raises, and those that a test may ask it to answer with. Texts that public
 // clients match word for word keep SQL Server's wording; others only say the same thing. Those of CDC's less common
 // numbers are after the documentation's description of the number.
-var messages = merge(queryMessages, engineMessages, serverMessages, cdcMessages)
+var messages = merge(queryMessages, engineMessages, serverMessages, cdcMessages, execMessages)
 
 func merge(parts ...map[int32]message) map[int32]message {
 	all := map[int32]message{}
