@@ -49,6 +49,8 @@ func (c *coordinator) poll(ctx context.Context, state *catalog.State) error {
 			failing.reset()
 			told = false
 			pause(ctx, f.cfg.PollInterval, nil)
+		case f.snapshotOff(err):
+			failing.wait(ctx, nil)
 		case session.IsTransient(err) || !f.cfg.StopOnTableError:
 			if !told {
 				told = true
@@ -229,7 +231,8 @@ func (c *coordinator) add(ctx context.Context, t *Table, state *catalog.State) e
 		}
 	}
 	w.pos = pos
-	w.checked = !stored
+	// A position that the server's history has not given is looked up in it before anything is read.
+	w.checked = !stored && (c.seen || f.cfg.Start.LSN.IsZero())
 	if !pos.IsZero() {
 		f.saver.start(t.key(), pos, stored)
 	}

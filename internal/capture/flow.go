@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -33,6 +34,8 @@ type Flow struct {
 	merge  *merge // ordering global only
 
 	wake chan struct{} // Next has something to look at
+
+	noSnapshot atomic.Bool // SNAPSHOT isolation was turned off after the start
 
 	mu      sync.Mutex
 	workers map[int32]*worker // by source object
@@ -325,10 +328,22 @@ func (f *Flow) Close(ctx context.Context) error {
 	return errors.Join(f.saver.flush(ctx), f.cfg.Store.Close(ctx), f.meta.close(), f.conns.close())
 }
 
+// snapshotOff tells whether an error says that SNAPSHOT isolation was turned off while the flow runs. The flow goes on without
+// it; sessions that met the error are given up, since they may keep the level.
+func (f *Flow) snapshotOff(err error) bool {
+	if !session.HasNumber(err, 3952) {
+		return false
+	}
+	if !f.noSnapshot.Swap(true) {
+		f.cfg.Observer.Note("", "ALLOW_SNAPSHOT_ISOLATION was turned off; change tables are read without it from now on")
+	}
+	return true
+}
+
 // isolation is how the database lets change tables be read without waiting.
 func (f *Flow) isolation() changetable.Isolation {
 	switch {
-	case f.db.Snapshot:
+	case f.db.Snapshot && !f.noSnapshot.Load():
 		return changetable.Snapshot
 	case f.db.ReadCommittedSnapshot:
 		return changetable.Versioned

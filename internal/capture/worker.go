@@ -374,6 +374,11 @@ func (w *worker) failed(ctx context.Context, err error) error {
 		w.setState(Waiting, err)
 		pause(ctx, f.cfg.PollInterval, w.gone)
 		return nil
+	case f.snapshotOff(err):
+		w.reader = nil // it was made for the other isolation level
+		w.setState(Retrying, err)
+		w.retry.wait(ctx, w.gone)
+		return nil
 	case session.IsTransient(err):
 		w.setState(Retrying, err)
 		w.retry.wait(ctx, w.gone)
