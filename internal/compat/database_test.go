@@ -209,6 +209,20 @@ func (d *database) addLogin(ctx context.Context, user string) error {
 	return execScript(ctx, d.admin, "CREATE LOGIN ["+login+"] WITH PASSWORD = '"+loginPassword+"', CHECK_POLICY = OFF\nGO\nCREATE USER ["+user+"] FOR LOGIN ["+login+"]")
 }
 
+// batchTime lies between two batches, so that what they commit has different times: the clock of the stand-in's virtual time
+// moves only when all wait.
+const batchTime = 10 * time.Millisecond
+
+// pause waits on the clock, which is a virtual one on the stand-in.
+func pause(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-ctx.Done():
+	}
+}
+
 // execScript runs batches that lines GO separate, on one connection.
 func execScript(ctx context.Context, db *sql.DB, script string) (err error) {
 	c, err := db.Conn(ctx)
@@ -220,6 +234,7 @@ func execScript(ctx context.Context, db *sql.DB, script string) (err error) {
 		if _, err := c.ExecContext(ctx, batch); err != nil {
 			return fmt.Errorf("running %q: %w", batch, err)
 		}
+		pause(ctx, batchTime)
 	}
 	return nil
 }

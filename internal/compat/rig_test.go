@@ -259,12 +259,7 @@ func (r *rig) restart() { r.t.Helper(); r.start(r.config) }
 
 // pass lets time go by.
 func (r *rig) pass(d time.Duration) {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-	case <-r.ctx.Done():
-	}
+	pause(r.ctx, d)
 	if r.db.server != nil {
 		synctest.Wait()
 	}
