@@ -396,3 +396,43 @@ func TestRecordsHaveTheChangeColumns(t *testing.T) {
 		t.Errorf("LSN %s, seqval %s, command %d", p.LSN(0), p.SeqVal(0), p.CommandID(0))
 	}
 }
+
+func TestCaseAndLanguageOfTheDatabase(t *testing.T) {
+	for _, tt := range []struct{ collation, first, second string }{
+		{"SQL_Latin1_General_CP1_CS_AS", "T", "t"},
+		{"Turkish_CI_AS", "INFO", "i"},
+		{"Latin1_General_BIN2", "Ii", "iI"},
+	} {
+		t.Run(tt.collation, func(t *testing.T) {
+			l := newLab(t, mssqltest.Config{Collation: tt.collation}, fmt.Sprintf("CREATE TABLE dbo.[%s] (id int PRIMARY KEY); CREATE TABLE dbo.[%s] (id int PRIMARY KEY)", tt.first, tt.second))
+			for i, name := range []string{tt.first, tt.second} {
+				l.exec(fmt.Sprintf("EXEC sys.sp_cdc_enable_table N'dbo', N'%s', @capture_instance = N'c%d', @role_name = NULL", name, i))
+				l.exec(fmt.Sprintf("INSERT dbo.[%s] VALUES (%d)", name, i))
+			}
+			l.scan()
+			for i, name := range []string{tt.first, tt.second} {
+				r := l.reader(fmt.Sprintf("c%d", i), changetable.Options{})
+				diff(t, l.all(r, l.earliest(r), changetable.Limits{}), []string{fmt.Sprintf("I id=%d", i)})
+				if _, table := r.Source(); table != name {
+					t.Errorf("Source is %s, want %s", table, name)
+				}
+			}
+		})
+	}
+}
+
+func TestAWideTableWithLongNames(t *testing.T) {
+	table, capture := strings.Repeat("t", 120), strings.Repeat("c", 100)
+	var columns []string
+	for i := range 300 {
+		columns = append(columns, fmt.Sprintf("[%s%04d] int", strings.Repeat("名", 100), i))
+	}
+	l := newLab(t, mssqltest.Config{}, "CREATE TABLE dbo."+table+" (id int PRIMARY KEY, "+strings.Join(columns, ", ")+")")
+	l.exec(fmt.Sprintf("EXEC sys.sp_cdc_enable_table N'dbo', N'%s', @capture_instance = N'%s', @role_name = NULL", table, capture))
+	l.exec("INSERT dbo." + table + " (id) VALUES (1), (2)")
+	l.scan()
+	r := l.reader(capture, changetable.Options{})
+	if got := l.all(r, l.earliest(r), changetable.Limits{Rows: 2}); len(got) != 2 || !strings.HasPrefix(got[1], "I id=2 ") {
+		t.Errorf("got %.100q", got)
+	}
+}

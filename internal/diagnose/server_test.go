@@ -63,6 +63,7 @@ func TestRun(t *testing.T) {
 			dsn: []string{"user id=bob", "password=Passw0rd!"}, check: "rights", severity: diagnose.Warning, message: "dbo_a", remedy: "GRANT VIEW DEFINITION", also: true,
 		},
 		{name: "computed column", script: strings.Replace(enableA, "v int", "v int, c AS v + 1", 1), check: "columns", severity: diagnose.Info, message: "c."},
+		{name: "foreign collation", script: strings.Replace(enableA, "v int", "v varchar(9) COLLATE Japanese_CI_AS", 1), check: "collation", severity: diagnose.Warning, message: "v."},
 		{name: "no key", script: strings.Replace(enableA, "PRIMARY KEY", "NULL", 1), check: "key", severity: diagnose.Info, message: "no key"},
 		{name: "partition switch", script: strings.Replace(enableA, ", @allow_partition_switch = 0", "", 1), check: "partition switch", severity: diagnose.Warning, message: "not captured"},
 		{name: "capture error", script: enableA, prepare: func(t *testing.T, s *mssqltest.Server) {

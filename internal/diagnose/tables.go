@@ -107,7 +107,7 @@ func (r *run) instance(short *catalog.Instance, count int) {
 }
 
 func (r *run) columns(table string, inst *catalog.Instance) {
-	var masked, computed, dropped []string
+	var masked, computed, dropped, foreign []string
 	for _, c := range inst.Columns {
 		switch {
 		case c.Masked && !r.access.Unmask:
@@ -116,6 +116,12 @@ func (r *run) columns(table string, inst *catalog.Instance) {
 			computed = append(computed, c.Name)
 		case c.Dropped:
 			dropped = append(dropped, c.Name)
+		}
+		switch c.Type.Name {
+		case "char", "varchar", "text":
+			if !strings.EqualFold(c.Type.Collation, r.report.Database.Collation) {
+				foreign = append(foreign, c.Name)
+			}
 		}
 	}
 	if len(masked) > 0 {
@@ -128,6 +134,11 @@ func (r *run) columns(table string, inst *catalog.Instance) {
 			Message: fmt.Sprintf("Login %s reads masked values from %s.", r.access.Login, strings.Join(masked, ", ")),
 			Remedy:  "GRANT UNMASK TO " + catalog.Quote(r.access.User) + ";",
 		})
+	}
+	if len(foreign) > 0 {
+		r.add(Finding{Check: "collation", Severity: Warning, Table: table,
+			Message: fmt.Sprintf("These columns have another collation than the database (%s), and change data capture may have damaged characters outside of ASCII in them: %s. Unicode types are safe.",
+				r.report.Database.Collation, strings.Join(foreign, ", "))})
 	}
 	if len(computed) > 0 {
 		r.add(Finding{Check: "columns", Severity: Info, Table: table,
