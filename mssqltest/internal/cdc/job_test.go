@@ -105,6 +105,7 @@ func TestCloseWhileWaiting(t *testing.T) {
 			t.Errorf("locks are left: %v", locks)
 		}
 		s.want(`SELECT COUNT(*) FROM cdc.dbo_a_CT`, "0")
+		s.want(`SELECT COUNT(*) FROM sys.dm_cdc_errors`, "0")
 	})
 }
 

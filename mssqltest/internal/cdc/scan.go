@@ -35,6 +35,9 @@ func (j *Job) Scan(ctx context.Context) error {
 				if i > 0 {
 					j.db.TruncateLog(records[i-1].Commit)
 				}
+				if ctx.Err() != nil {
+					return ctx.Err() // stopped, which is no fault of the scan
+				}
 				j.failed(s, r, err)
 				return fmt.Errorf("capturing transaction %s of database %s: %w", r.Commit, j.db.Name(), err)
 			}
