@@ -36,7 +36,7 @@ type GapError struct {
 
 func (e *GapError) Error() string {
 	return fmt.Sprintf("reading changes of %s: the position is at LSN %s, but capture instance %s retains changes from LSN %s on only, so changes in between are lost; "+
-		"read the table again from a snapshot (on_retention_gap: snapshot) or remove its position to go on from what is retained, and raise the retention with sys.sp_cdc_change_job",
+		"remove the position of the table to go on from what is retained, after reading the table anew by other means, and raise the retention with sys.sp_cdc_change_job",
 		e.Table, e.Position, e.Instance, e.Start)
 }
 

@@ -222,7 +222,7 @@ func TestCleanupBetweenCheckAndReadIsAGap(t *testing.T) {
 	if !errors.As(err, &gap) || gap.Start != lsn(4) || gap.Position != lsn(1) {
 		t.Fatalf("Read: %v", err)
 	}
-	for _, want := range []string{"dbo.t", lsn(4).String(), lsn(1).String(), "on_retention_gap"} {
+	for _, want := range []string{"dbo.t", lsn(4).String(), lsn(1).String(), "sp_cdc_change_job"} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("the error does not name %s: %v", want, err)
 		}

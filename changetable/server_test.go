@@ -3,6 +3,7 @@ package changetable_test
 import (
 	"errors"
 	"fmt"
+	"net/url"
 	"slices"
 	"strings"
 	"testing"
@@ -318,7 +319,7 @@ func TestTheGatingRoleIsNotEnough(t *testing.T) {
 	l.exec("EXEC sys.sp_cdc_enable_table N'dbo', N'a', @role_name = N'readers'")
 	l.exec("CREATE LOGIN bob WITH PASSWORD = 'Passw0rd!'; CREATE USER bob FOR LOGIN bob; ALTER ROLE readers ADD MEMBER bob; GRANT SELECT ON dbo.a TO bob")
 	l.scan()
-	bob := l.open(l.ConnString("user id=bob", "password=Passw0rd!"))
+	bob := l.open(as(t, l.ConnString(), "bob", "Passw0rd!"))
 	_, err := changetable.Open(t.Context(), bob, "dbo_a", changetable.Options{})
 	var denied *changetable.PermissionError
 	if !errors.As(err, &denied) || !strings.Contains(err.Error(), "GRANT SELECT ON SCHEMA::[cdc]") {
@@ -435,4 +436,15 @@ func TestAWideTableWithLongNames(t *testing.T) {
 	if got := l.all(r, l.earliest(r), changetable.Limits{Rows: 2}); len(got) != 2 || !strings.HasPrefix(got[1], "I id=2 ") {
 		t.Errorf("got %.100q", got)
 	}
+}
+
+// as is a connection string for another login.
+func as(t *testing.T, dsn, user, password string) string {
+	t.Helper()
+	u, err := url.Parse(dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	u.User = url.UserPassword(user, password)
+	return u.String()
 }

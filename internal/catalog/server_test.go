@@ -2,6 +2,7 @@ package catalog_test
 
 import (
 	"errors"
+	"net/url"
 	"slices"
 	"strings"
 	"testing"
@@ -211,7 +212,7 @@ func TestRights(t *testing.T) {
 	if err != nil || len(r.Denied) != 0 || !r.Unmask || !r.ViewState || r.Login != "sa" {
 		t.Errorf("rights of sa: %+v, %v", r, err)
 	}
-	bob := connect(t, srv, srv.ConnString("user id=bob", "password=Passw0rd!"))
+	bob := connect(t, srv, as(t, srv.ConnString(), "bob", "Passw0rd!"))
 	if r, err = catalog.LoadRights(t.Context(), bob); err != nil || len(r.Denied) != 5 || r.Unmask || r.Login != "bob" {
 		t.Errorf("rights of bob: %+v, %v", r, err)
 	}
@@ -260,4 +261,15 @@ func TestScanErrors(t *testing.T) {
 	if _, err := catalog.LoadAgent(t.Context(), conn); err != nil {
 		t.Errorf("LoadAgent: %v", err)
 	}
+}
+
+// as is a connection string for another login.
+func as(t *testing.T, dsn, user, password string) string {
+	t.Helper()
+	u, err := url.Parse(dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	u.User = url.UserPassword(user, password)
+	return u.String()
 }

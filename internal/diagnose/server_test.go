@@ -2,6 +2,7 @@ package diagnose_test
 
 import (
 	"context"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -29,6 +30,7 @@ func TestRun(t *testing.T) {
 		script   string
 		prepare  func(*testing.T, *mssqltest.Server)
 		dsn      []string
+		login    string // user:password, for sa's
 		options  diagnose.Options
 		old      bool   // change tables of the old kind
 		also     bool   // more is wrong than this
@@ -38,7 +40,7 @@ func TestRun(t *testing.T) {
 		remedy   string
 	}{
 		{name: "healthy", script: enableA},
-		{name: "wrong password", script: enableA, dsn: []string{"password=wrong"}, check: "connect", severity: diagnose.Error, message: "user name and password"},
+		{name: "wrong password", script: enableA, login: "sa:wrong", check: "connect", severity: diagnose.Error, message: "user name and password"},
 		{name: "wrong database", script: enableA, dsn: []string{"database=nowhere"}, check: "connect", severity: diagnose.Error, message: "database"},
 		{name: "not enabled", script: "SELECT 1", check: "cdc", severity: diagnose.Error, message: "testdb", remedy: "USE [testdb]; EXEC sys.sp_cdc_enable_db;"},
 		{name: "a system database", script: "SELECT 1", dsn: []string{"database=master"}, check: "cdc", severity: diagnose.Error, message: "system database"},
@@ -47,12 +49,12 @@ func TestRun(t *testing.T) {
 		{name: "malformed pattern", script: enableA, options: diagnose.Options{Include: []string{`(`}}, check: "config", severity: diagnose.Error, message: `"("`},
 		{
 			name: "login without rights", script: enableA + "; CREATE LOGIN bob WITH PASSWORD = 'Passw0rd!'; CREATE USER bob FOR LOGIN bob",
-			dsn: []string{"user id=bob", "password=Passw0rd!"}, check: "rights", severity: diagnose.Error, message: "bob", remedy: "GRANT SELECT ON SCHEMA::[cdc] TO [bob];",
+			login: "bob:Passw0rd!", check: "rights", severity: diagnose.Error, message: "bob", remedy: "GRANT SELECT ON SCHEMA::[cdc] TO [bob];",
 		},
 		{
 			name: "masked column", script: "EXEC sys.sp_cdc_enable_db; CREATE TABLE dbo.a (id int PRIMARY KEY, v nvarchar(20) MASKED WITH (FUNCTION = 'default()')); EXEC sys.sp_cdc_enable_table N'dbo', N'a', @role_name = NULL, @allow_partition_switch = 0" +
 				"; CREATE LOGIN bob WITH PASSWORD = 'Passw0rd!'; CREATE USER bob FOR LOGIN bob; GRANT SELECT ON SCHEMA::[cdc] TO bob; GRANT SELECT ON dbo.a TO bob",
-			dsn: []string{"user id=bob", "password=Passw0rd!"}, check: "masking", severity: diagnose.Error, message: "v", remedy: "GRANT UNMASK TO [bob];",
+			login: "bob:Passw0rd!", check: "masking", severity: diagnose.Error, message: "v", remedy: "GRANT UNMASK TO [bob];",
 		},
 		{
 			name: "change table without command ids", script: enableA, old: true,
@@ -60,7 +62,7 @@ func TestRun(t *testing.T) {
 		},
 		{
 			name: "source table that is not visible", script: enableA + "; CREATE LOGIN bob WITH PASSWORD = 'Passw0rd!'; CREATE USER bob FOR LOGIN bob; GRANT SELECT ON SCHEMA::[cdc] TO bob",
-			dsn: []string{"user id=bob", "password=Passw0rd!"}, check: "rights", severity: diagnose.Warning, message: "dbo_a", remedy: "GRANT VIEW DEFINITION", also: true,
+			login: "bob:Passw0rd!", check: "rights", severity: diagnose.Warning, message: "dbo_a", remedy: "GRANT VIEW DEFINITION", also: true,
 		},
 		{name: "computed column", script: strings.Replace(enableA, "v int", "v int, c AS v + 1", 1), check: "columns", severity: diagnose.Info, message: "c."},
 		{name: "foreign collation", script: strings.Replace(enableA, "v int", "v varchar(9) COLLATE Japanese_CI_AS", 1), check: "collation", severity: diagnose.Warning, message: "v."},
@@ -102,8 +104,12 @@ func TestRun(t *testing.T) {
 			if tt.prepare != nil {
 				tt.prepare(t, srv)
 			}
+			dsn := srv.ConnString(tt.dsn...)
+			if user, password, ok := strings.Cut(tt.login, ":"); ok {
+				dsn = as(t, dsn, user, password)
+			}
 			opts := tt.options
-			opts.Session = session.Config{ConnectionString: srv.ConnString(tt.dsn...), Dial: srv.DialContext}
+			opts.Session = session.Config{ConnectionString: dsn, Dial: srv.DialContext}
 			report := diagnose.Run(t.Context(), opts)
 			if tt.check == "" {
 				for _, f := range report.Findings {
@@ -138,4 +144,15 @@ func TestRunStopsWithItsContext(t *testing.T) {
 	if report.Database != nil {
 		t.Errorf("a cancelled Run went on: %+v", report)
 	}
+}
+
+// as is a connection string for another login.
+func as(t *testing.T, dsn, user, password string) string {
+	t.Helper()
+	u, err := url.Parse(dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	u.User = url.UserPassword(user, password)
+	return u.String()
 }

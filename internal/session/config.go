@@ -117,11 +117,16 @@ func (p *plan) parse() error {
 	if err == nil {
 		return nil
 	}
-	var ue *url.Error
-	switch {
-	case errors.As(err, &ue) || isURL(p.text) && parsed.Parameters[msdsn.Server] == "":
-		return errors.New("parsing connection_string: the URL is malformed; special characters in the user name and password must be percent-encoded")
-	case strings.HasPrefix(p.text, "odbc:") && len(parsed.Parameters) == 0:
+	if isURL(p.text) {
+		u, urlErr := url.Parse(p.text)
+		if urlErr != nil {
+			return errors.New("parsing connection_string: the URL is malformed; special characters in the user name and password must be percent-encoded")
+		}
+		if password, ok := u.User.Password(); ok {
+			p.secrets = append(p.secrets, password)
+		}
+	}
+	if strings.HasPrefix(p.text, "odbc:") && len(parsed.Parameters) == 0 {
 		return errors.New("parsing connection_string: the ODBC string is malformed; a value with ; or } must be in {braces}")
 	}
 	return fmt.Errorf("parsing connection_string: %s", redact(err.Error(), p.secrets))

@@ -68,6 +68,7 @@ func TestConfigRefuses(t *testing.T) {
 		{"url with a raw password", "sqlserver://u:" + secret + "@h", "percent-encoded"},
 		{"odbc with a raw password", "odbc:server=h;pwd={" + secret + "}x", "braces"},
 		{"open quote", `server=h;password="` + secret, "not closed"},
+		{"a key twice", "sqlserver://h?database=a&database=b", "more than once"},
 		{"bad encrypt", "sqlserver://h?encrypt=perhaps", "perhaps"},
 		{"fedauth", "sqlserver://h?fedauth=ActiveDirectoryDefault", "azuread"},
 	} {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/url"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -271,7 +272,7 @@ func TestErrorsOfTheServerAreTheDriversType(t *testing.T) {
 	if !errors.As(err, &se) || se.Number != 1205 || !session.IsTransient(err) {
 		t.Errorf("QueryRow: %v", err)
 	}
-	_, err = session.Open(t.Context(), session.Config{ConnectionString: srv.ConnString("password=wrong-secret"), Dial: srv.DialContext})
+	_, err = session.Open(t.Context(), session.Config{ConnectionString: as(t, srv.ConnString(), "sa", "wrong-secret"), Dial: srv.DialContext})
 	if !session.HasNumber(err, 18456) || strings.Contains(err.Error(), "wrong-secret") {
 		t.Errorf("Open with a wrong password: %v", err)
 	}
@@ -328,4 +329,15 @@ func TestARequestThatIsNeverAnsweredEndsSoonAfterItsContext(t *testing.T) {
 			})
 		})
 	}
+}
+
+// as is a connection string for another login.
+func as(t *testing.T, dsn, user, password string) string {
+	t.Helper()
+	u, err := url.Parse(dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	u.User = url.UserPassword(user, password)
+	return u.String()
 }
