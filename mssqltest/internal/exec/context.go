@@ -75,7 +75,7 @@ func (c *Context) exec(text string, params []Param, sink Sink) ([]Param, error) 
 	err := c.run.inner(func(in *run) error {
 		s := c.Session
 		if s.db != c.DB {
-			s.db, s.env.DBCollation = c.DB, c.DB.Collation
+			s.setDB(c.DB)
 		}
 		in.try = 1 // errors come back instead of being reported
 		in.proc = "sp"

@@ -93,8 +93,7 @@ func (r *run) inner(fn func(in *run) error, sink Sink) error {
 	s.opt = opt
 	s.setIsolationOption(iso, opt.Isolation)
 	if s.db != db {
-		s.db = db
-		s.env.DBCollation = db.Collation
+		s.setDB(db)
 	}
 	s.env.DateFirst, s.env.DateFormat = s.opt.DateFirst, s.opt.DateFormat
 	return err

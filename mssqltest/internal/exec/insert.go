@@ -306,6 +306,10 @@ func (in *inserter) fill(row []value.Value, given []bool) error {
 			}
 		case col.Type.ID == value.RowVersion:
 			row[i] = in.t.rowVersion()
+		case col.GeneratedAlways != 0:
+			if row[i], err = in.r.periodValue(col); err != nil {
+				return err
+			}
 		case col.Computed != nil:
 		default:
 			if row[i], err = in.deflt(i); err != nil {
@@ -333,6 +337,28 @@ func (in *inserter) noteIdentities() error {
 		in.t.t.NoteIdentity(v.Int())
 	}
 	return nil
+}
+
+// periodValue is what GENERATED ALWAYS AS ROW START and ROW END put into a row: the time in UTC, and the end of time.
+func (r *run) periodValue(col *storage.Column) (value.Value, error) {
+	text := "9999-12-31 23:59:59.9999999"
+	if col.GeneratedAlways == 1 {
+		text = r.s.env.Time().UTC().Format("2006-01-02 15:04:05.0000000")
+	}
+	v, err := value.Convert(&r.s.env, value.NewVarChar(text), varcharType(len(text), r.s.db.Collation), value.Type{ID: value.DateTime2, Scale: 7}, 0)
+	if err != nil || col.GeneratedAlways == 2 {
+		return value.NewDateTime2(v.Days(), cutTicks(v.Ticks(), col.Type.Scale)), err
+	}
+	return value.Convert(&r.s.env, v, value.Type{ID: value.DateTime2, Scale: 7}, col.Type, 0)
+}
+
+// cutTicks drops the digits that a scale has no room for.
+func cutTicks(ticks int64, scale uint8) int64 {
+	unit := int64(1)
+	for ; scale < 7; scale++ {
+		unit *= 10
+	}
+	return ticks - ticks%unit
 }
 
 // finish writes the rows, checks foreign keys and gives the OUTPUT rows.

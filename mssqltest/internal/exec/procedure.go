@@ -91,8 +91,7 @@ func (r *run) callProcedure(db *storage.Database, m *storage.Module, p *procedur
 		in.proc, in.procID, in.b = h.Name, h.ID, p.b
 		if db != r.s.db {
 			in.db = db
-			r.s.db = db
-			r.s.env.DBCollation = db.Collation
+			r.s.setDB(db)
 		}
 		for _, v := range vars {
 			in.vars[strings.ToLower(v.name)] = v

@@ -1,8 +1,6 @@
 package exec
 
 import (
-	"bytes"
-
 	"example.com/mssqlcdc/mssqltest/internal/storage"
 	"example.com/mssqlcdc/mssqltest/internal/value"
 )
@@ -21,17 +19,10 @@ type accessPath struct {
 	def     *storage.IndexDef
 	eq      []seekBound
 	rng     []seekBound
+	in      []seekBound // column IN (list) behind the equalities: a seek for each
 	reverse bool
 	ordered bool
 	score   int
-}
-
-// tableScan reads a stored table through an access path.
-type tableScan struct {
-	slot  int
-	table *boundTable
-	path  accessPath
-	def   *storage.TableDef
 }
 
 // seek chooses the access path of a table and returns what is left to check.
@@ -42,7 +33,7 @@ func (sc *scope) seek(l *leafNode, preds []*pred, bound uint64, want *wanted) (s
 		want.met = true
 	}
 	used := map[*pred]bool{}
-	for _, b := range append(append([]seekBound(nil), path.eq...), path.rng...) {
+	for _, b := range path.bounds() {
 		used[b.pred] = true
 	}
 	var rest []*pred
@@ -60,7 +51,7 @@ func (sc *scope) seeksBy(l *leafNode, preds []*pred, bound uint64) bool {
 		return false
 	}
 	path := sc.choose(l, preds, bound, nil)
-	for _, b := range append(append([]seekBound(nil), path.eq...), path.rng...) {
+	for _, b := range path.bounds() {
 		if b.e != nil && b.e.deps&bound != 0 {
 			return true
 		}
@@ -82,6 +73,9 @@ func (sc *scope) choose(l *leafNode, preds []*pred, bound uint64, want *wanted) 
 			p.index = -1
 		}
 		p.score = 100*len(p.eq) + 40*min(len(p.rng), 2)
+		if len(p.in) > 0 {
+			p.score += 90
+		}
 		if x.Unique && len(p.eq) == len(x.Columns) {
 			p.score += 1000
 		}
@@ -123,10 +117,50 @@ func (sc *scope) path(l *leafNode, x *storage.IndexDef, preds []*pred, bound uin
 			p.eq = append(p.eq, bs[eq])
 			continue
 		}
-		p.rng = bs
+		if p.in = sc.listOf(l, c.Column, preds, bound); p.in == nil {
+			p.rng = bs
+		}
 		break
 	}
 	return p
+}
+
+// bounds are all the conditions of the path.
+func (p *accessPath) bounds() []seekBound {
+	return append(append(append([]seekBound(nil), p.eq...), p.in...), p.rng...)
+}
+
+// maxSeeks is the longest IN list that is sought value by value.
+const maxSeeks = 1000
+
+// listOf finds a condition column IN (list) whose values are known before the table is read.
+func (sc *scope) listOf(l *leafNode, col int, preds []*pred, bound uint64) []seekBound {
+	colType := l.table.t.Def().Columns[col].Type
+	for _, p := range preds {
+		if p.op != "in" || p.volatile || p.left.col == nil || p.left.col.table != l.slot || p.left.col.col != col || len(p.in) > maxSeeks {
+			continue
+		}
+		out := make([]seekBound, 0, len(p.in))
+		for _, e := range p.in {
+			key, err := common(p.left.typ, e.typ)
+			if err != nil || e.deps&^bound != 0 {
+				break
+			}
+			if isString(key) {
+				if key.Coll, _, err = collOf(p.left, e, "equal to"); err != nil {
+					break
+				}
+			}
+			if !sargable(colType, e.typ, key) {
+				break
+			}
+			out = append(out, seekBound{"=", e, key, p})
+		}
+		if len(out) == len(p.in) {
+			return out
+		}
+	}
+	return nil
 }
 
 // boundsOf lists the conditions on a column that a seek can use: the other side is known before the table is read, and
@@ -233,156 +267,4 @@ func nullableKey(def *storage.TableDef, x *storage.IndexDef) bool {
 		}
 	}
 	return false
-}
-
-func (s *tableScan) each(f *frame, yield func() error) error {
-	r, ok, err := s.keyRange(f)
-	if err != nil || !ok {
-		return err
-	}
-	r.Reverse = s.path.reverse
-	return s.table.scan(f.r, s.path.index, r, func(row *storage.Row) error {
-		f.rows[s.slot] = row.Vals
-		s.table.note(row)
-		return yield()
-	})
-}
-
-// keyRange computes the range of keys for the current values; ok is false when nothing can match.
-func (s *tableScan) keyRange(f *frame) (storage.Range, bool, error) {
-	x := s.path.def
-	if x == nil {
-		return storage.Range{}, true, nil
-	}
-	var prefix []byte
-	for i, b := range s.path.eq {
-		if b.op == "null" {
-			prefix = x.AppendColumnKey(prefix, s.def, i, value.Value{})
-			continue
-		}
-		v, c, err := s.narrow(f, i, b)
-		if err != nil || v.IsNull() || c != 0 {
-			return storage.Range{}, false, err
-		}
-		prefix = x.AppendColumnKey(prefix, s.def, i, v)
-	}
-	if len(s.path.rng) == 0 {
-		return storage.Prefix(prefix), true, nil
-	}
-	i := len(s.path.eq)
-	desc := x.Columns[i].Desc
-	r := storage.Prefix(prefix)
-	if len(prefix) > 0 {
-		r = storage.Range{From: prefix, To: prefix, ToIncl: true}
-	}
-	// NULL is never inside a range.
-	if s.def.Columns[x.Columns[i].Column].Nullable {
-		k := x.AppendColumnKey(bytes.Clone(prefix), s.def, i, value.Value{})
-		if desc {
-			r.To, r.ToIncl = k, false
-		} else {
-			r.From, r.FromExcl = k, true
-		}
-	}
-	for _, b := range s.path.rng {
-		v, c, err := s.narrow(f, i, b)
-		if err != nil || v.IsNull() {
-			return storage.Range{}, false, err
-		}
-		k := x.AppendColumnKey(bytes.Clone(prefix), s.def, i, v)
-		lower := b.op == ">" || b.op == ">="
-		strict := b.op == ">" || b.op == "<"
-		// The value was rounded to the column's type: no column value lies between the two, so only the edge changes.
-		switch {
-		case c < 0: // rounded down
-			strict = lower
-		case c > 0: // rounded up
-			strict = !lower
-		}
-		if lower != desc {
-			if cmp := bytes.Compare(k, r.From); r.From == nil || cmp > 0 || cmp == 0 && strict {
-				r.From, r.FromExcl = k, strict
-			}
-		} else if cmp := bytes.Compare(k, r.To); r.To == nil || bytes.HasPrefix(k, r.To) && r.ToIncl || cmp < 0 || cmp == 0 && strict {
-			r.To, r.ToIncl = k, !strict
-		}
-	}
-	return r, true, nil
-}
-
-// narrow converts a bound to the column's type; c tells whether that made it smaller or larger.
-func (s *tableScan) narrow(f *frame, i int, b seekBound) (v value.Value, c int, err error) {
-	v, err = b.e.eval(f)
-	if err != nil || v.IsNull() {
-		return v, 0, err
-	}
-	col := s.def.Columns[s.path.def.Columns[i].Column].Type
-	if isString(col) || isBinary(col) && isBinary(b.e.typ) {
-		if isString(col) && isString(b.e.typ) && isUnicode(col) == isUnicode(b.e.typ) || !isString(col) {
-			return v, 0, nil
-		}
-		long := col
-		long.Len = value.Max
-		v, err = value.Convert(&f.r.s.env, v, b.e.typ, long, 0)
-		return v, 0, err
-	}
-	if sameRep(b.e.typ, col) {
-		return v, 0, nil
-	}
-	n, err := value.Convert(&f.r.s.env, v, b.e.typ, col, 0)
-	if err != nil {
-		return s.outOfRange(f, v, col, b)
-	}
-	if b.e.typ.ID == col.ID || isExact(b.e.typ) {
-		there, err := value.Convert(&f.r.s.env, n, col, b.key, 0)
-		if err != nil {
-			return n, 0, err
-		}
-		here, err := value.Convert(&f.r.s.env, v, b.e.typ, b.key, 0)
-		if err != nil {
-			return n, 0, err
-		}
-		return n, value.Compare(there, here, b.key), nil
-	}
-	return n, 0, nil
-}
-
-// outOfRange stands for a number beyond the column's type: the nearest end of the type, marked as rounded.
-func (s *tableScan) outOfRange(f *frame, v value.Value, col value.Type, b seekBound) (value.Value, int, error) {
-	lo, hi, ok := typeEnds(col)
-	if !ok {
-		return value.Value{}, 0, nil
-	}
-	zero, err := value.Convert(&f.r.s.env, value.NewInt(value.Int, 0), typeInt, b.key, 0)
-	if err != nil {
-		return v, 0, err
-	}
-	here, err := value.Convert(&f.r.s.env, v, b.e.typ, b.key, 0)
-	if err != nil {
-		return v, 0, err
-	}
-	if value.Compare(here, zero, b.key) < 0 {
-		return lo, 1, nil
-	}
-	return hi, -1, nil
-}
-
-// typeEnds are the smallest and the largest value of an integer type.
-func typeEnds(t value.Type) (lo, hi value.Value, ok bool) {
-	var a, b int64
-	switch t.ID {
-	case value.Bit:
-		a, b = 0, 1
-	case value.TinyInt:
-		a, b = 0, 255
-	case value.SmallInt:
-		a, b = -1<<15, 1<<15-1
-	case value.Int:
-		a, b = -1<<31, 1<<31-1
-	case value.BigInt:
-		a, b = -1<<63, 1<<63-1
-	default:
-		return lo, hi, false
-	}
-	return value.NewInt(t.ID, a), value.NewInt(t.ID, b), true
 }

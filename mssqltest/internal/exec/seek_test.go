@@ -66,6 +66,7 @@ func TestRowsExamined(t *testing.T) {
 		{"union all of seeks", "SELECT TOP (@n) id FROM ct WHERE [__$start_lsn] = @lo AND [__$command_id] = @c AND [__$seqval] > @seq UNION ALL SELECT TOP (@n) id FROM ct WHERE [__$start_lsn] = @lo AND [__$command_id] > @c UNION ALL SELECT TOP (@n) id FROM ct WHERE [__$start_lsn] > @lo AND [__$start_lsn] <= @hi", []Param{lo, hi, n, intParam("@c", 6), seq}, 21, 3},
 		{"derived table", "SELECT MAX(x) FROM (SELECT TOP (@n) [__$start_lsn] AS x FROM ct WHERE [__$start_lsn] >= @lo ORDER BY [__$start_lsn]) AS d", []Param{lo, n}, 1, 10},
 		{"outer apply of seeks", "SELECT v.l, x.id FROM (VALUES (@lo), (@hi)) AS v(l) OUTER APPLY (SELECT TOP 1 id FROM ct WHERE [__$start_lsn] = v.l ORDER BY [__$start_lsn], [__$command_id]) AS x", []Param{lo, hi}, 2, 1},
+		{"in list", "SELECT id FROM ct WHERE [__$start_lsn] = @lo AND [__$command_id] IN (3, 5, 5, NULL, 99) ORDER BY [__$command_id]", []Param{lo}, 2, 1},
 		{"exists", "SELECT CASE WHEN EXISTS (SELECT 1 FROM ct WHERE [__$start_lsn] > @lo AND [__$start_lsn] <= @hi) THEN 1 ELSE 0 END", []Param{lo, hi}, 1, 1},
 	}
 	for _, tt := range tests {

@@ -77,6 +77,8 @@ func TestSelect(t *testing.T) {
 		{"ambiguous", "SELECT name FROM emp, dept", "msg 209"},
 		{"collate", "SELECT name FROM emp WHERE name COLLATE Latin1_General_CS_AS = N'ANN'", ""},
 		{"case blind", "SELECT name FROM emp WHERE name = N'ANN '", "ann"},
+		{"lone surrogate", "SELECT LEN(N'\xed\xa0\x80x'), UNICODE(N'\xed\xa0\x80')", "2|55296"},
+		{"in list of keys", "SELECT name FROM emp WHERE id IN (4, 1, 1, NULL, 99) ORDER BY id", "ann\ndan"},
 		{"string_split", "SELECT value FROM STRING_SPLIT('a,b', ',')", "a\nb"},
 		{"rowcount", "SET ROWCOUNT 1; SELECT name FROM emp ORDER BY id; SET ROWCOUNT 0", "ann"},
 		{"division by zero goes on", "SELECT 1/0; SELECT 2", "msg 8134\n2"},

@@ -38,9 +38,10 @@ type Session struct {
 	replica   *Replica
 	loginTime time.Time
 
-	db  *storage.Database
-	opt Options
-	env value.Env
+	db     *storage.Database
+	seenDB atomic.Pointer[storage.Database] // db, for other sessions
+	opt    Options
+	env    value.Env
 
 	tran     tranState
 	temp     tempScope
@@ -81,6 +82,7 @@ func (in *Instance) NewSession(o SessionOptions) (*Session, error) {
 		return nil, sqlerr.New(4060, name)
 	}
 	s.db = db
+	s.seenDB.Store(db)
 	s.initEnv()
 	s.tran.init(s)
 	in.mu.Lock()
@@ -168,7 +170,7 @@ func (s *Session) Replica() *Replica { return s.replica }
 func (s *Session) Instance() *Instance { return s.in }
 
 // Database is the session's current database.
-func (s *Session) Database() *storage.Database { return s.db }
+func (s *Session) Database() *storage.Database { return s.seenDB.Load() }
 
 // SetDatabase changes the current database as USE does: 911 if there is none, 916 without a user in it.
 func (s *Session) SetDatabase(name string) error {
@@ -182,9 +184,15 @@ func (s *Session) SetDatabase(name string) error {
 	if !s.mayUse(db) {
 		return sqlerr.New(916, s.login, db.Name())
 	}
-	s.db = db
-	s.env.DBCollation = db.Collation
+	s.setDB(db)
 	return nil
+}
+
+// setDB changes the database in whose context statements run.
+func (s *Session) setDB(db *storage.Database) {
+	s.db = db
+	s.seenDB.Store(db)
+	s.env.DBCollation = db.Collation
 }
 
 // Options is the session's SET state.

@@ -1,6 +1,7 @@
 package exec
 
 import (
+	"context"
 	"fmt"
 	"hash/fnv"
 	"strconv"
@@ -279,7 +280,9 @@ func (b *tableBuilder) finishIndex(d *storage.IndexDef, include []*ast.ColumnRef
 		d.Include = append(d.Include, i)
 	}
 	if filter != nil {
-		sc := &scope{c: b.c}
+		// The index outlives the session: its condition is compiled for a session of its own.
+		r := detachedRun(b.c.r.s, b.o.db)
+		sc := &scope{c: &compiler{r: r, db: b.o.db}}
 		if _, err := sc.add(&tableSlot{alias: b.def.Name, name: b.def.Name, schema: b.def.Schema, cols: columnsOf(b.def)}); err != nil {
 			return err
 		}
@@ -287,7 +290,6 @@ func (b *tableBuilder) finishIndex(d *storage.IndexDef, include []*ast.ColumnRef
 		if err != nil {
 			return err
 		}
-		r := &run{s: b.c.r.s, ctx: b.c.r.ctx}
 		d.FilterText = "(" + b.source(filter) + ")"
 		d.Filter = func(vals []value.Value) bool {
 			f := &frame{r: r, rows: [][]value.Value{vals}}
@@ -320,6 +322,13 @@ func (b *tableBuilder) order() {
 			next++
 		}
 	}
+}
+
+// detachedRun is a run of no session that anyone uses, for expressions that are kept.
+func detachedRun(s *Session, db *storage.Database) *run {
+	d := &Session{in: s.in, login: "sa", opt: defaultOptions(), db: db}
+	d.initEnv()
+	return &run{s: d, ctx: context.Background(), vars: map[string]*variable{}}
 }
 
 // parseExpr parses one expression from the text of a constraint.

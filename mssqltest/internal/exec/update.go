@@ -251,6 +251,13 @@ func applySetters(r *run, t *target, set []setter, f *frame, old []value.Value) 
 		if c.Type.ID == value.RowVersion {
 			row[i] = t.rowVersion()
 		}
+		if c.GeneratedAlways == 1 {
+			v, err := r.periodValue(c)
+			if err != nil {
+				return nil, err
+			}
+			row[i] = v
+		}
 	}
 	return row, t.rules.finish(t, row, "UPDATE")
 }
