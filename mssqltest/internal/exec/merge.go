@@ -147,7 +147,7 @@ func (m *merge) arm(c *compiler, x *ast.MergeActionClause) error {
 	switch act := x.Action.(type) {
 	case *ast.UpdateMergeAction:
 		verb = "UPDATE"
-		if a.set, err = m.sc.setters(m.t, act.SetClauses); err != nil {
+		if a.set, err = m.sc.setters(m.t, nil, act.SetClauses); err != nil {
 			return err
 		}
 	case *ast.InsertMergeAction:

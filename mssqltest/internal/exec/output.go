@@ -137,6 +137,9 @@ func (p *levelPlan) project(f *frame) ([]rowValue, error) {
 		}
 		row[i] = v
 	}
+	if p.base != nil && len(row) > 0 {
+		p.base.rows[&row[0]] = p.base.rowOf(f.rows[0])
+	}
 	return row, nil
 }
 

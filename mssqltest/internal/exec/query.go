@@ -76,6 +76,8 @@ type levelPlan struct {
 	sorted   bool // the source gives the order
 	distinct bool
 	top      *topClause
+	// base, in a query whose rows stand for those of its first table, remembers which row each output row comes from.
+	base *boundTable
 }
 
 // assignment is @v = expression in a select list.
@@ -86,6 +88,15 @@ type assignment struct {
 
 // specification compiles SELECT … FROM … WHERE … GROUP BY … HAVING … ORDER BY ….
 func (c *compiler) specification(x *ast.QuerySpecification, outer *scope, kind queryKind) (*query, error) {
+	p, err := c.level(x, outer, kind)
+	if err != nil {
+		return nil, err
+	}
+	return &query{cols: p.cols, assign: len(p.assigns) > 0, run: p.run}, nil
+}
+
+// level compiles a specification to its plan.
+func (c *compiler) level(x *ast.QuerySpecification, outer *scope, kind queryKind) (*levelPlan, error) {
 	if x.ForClause != nil && !reflect.ValueOf(x.ForClause).IsNil() {
 		return nil, notSupported("FOR XML, FOR JSON and FOR BROWSE")
 	}
@@ -135,9 +146,7 @@ func (c *compiler) specification(x *ast.QuerySpecification, outer *scope, kind q
 		return nil, err
 	}
 	p.sorted = want.met || len(p.order) == 0
-	q := &query{cols: p.cols, assign: len(p.assigns) > 0}
-	q.run = p.run
-	return q, nil
+	return p, nil
 }
 
 // grouping compiles GROUP BY and HAVING, and finds out whether the level aggregates at all.

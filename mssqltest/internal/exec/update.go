@@ -16,6 +16,7 @@ type changePlan struct {
 	slot  int
 	src   source
 	lim   limit
+	cols  map[string]int // columns of a view or a common table expression, by their base column
 }
 
 // planChange resolves the target of UPDATE or DELETE among its FROM tables and compiles WHERE.
@@ -29,8 +30,12 @@ func (r *run) planChange(c *compiler, ref ast.TableReference, from *ast.FromClau
 		}
 		p.slot = p.sc.targetSlot(ref)
 	}
+	var base *boundTable
 	if p.slot < 0 {
-		n, err := p.sc.tableRef(ref, false)
+		var n fromNode
+		if n, base, p.cols, err = p.sc.changeable(ref); err == nil && n == nil {
+			n, err = p.sc.tableRef(ref, false)
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -41,12 +46,13 @@ func (r *run) planChange(c *compiler, ref ast.TableReference, from *ast.FromClau
 		}
 		p.slot = len(p.sc.tables) - 1
 	}
-	p.bound = p.sc.tables[p.slot].source
-	if p.bound == nil {
-		return nil, notSupported("changes of a derived table, a view in FROM or a common table expression")
+	if p.bound = base; p.bound == nil {
+		if p.bound = p.sc.tables[p.slot].source; p.bound == nil {
+			return nil, notSupported("changes of a view or a common table expression that is named in FROM")
+		}
+		p.bound.track()
+		p.bound.access.ForUpdate = true
 	}
-	p.bound.track()
-	p.bound.access.ForUpdate = true
 	p.t = p.bound.target(r)
 	var preds []*pred
 	if where != nil {
@@ -151,7 +157,7 @@ type setter struct {
 }
 
 // setters compiles SET clauses.
-func (sc *scope) setters(t *target, clauses []ast.SetClause) ([]setter, error) {
+func (sc *scope) setters(t *target, cols map[string]int, clauses []ast.SetClause) ([]setter, error) {
 	var out []setter
 	seen := map[int]bool{}
 	for _, cl := range clauses {
@@ -176,6 +182,9 @@ func (sc *scope) setters(t *target, clauses []ast.SetClause) ([]setter, error) {
 		}
 		ids := x.Column.MultiPartIdentifier.Identifiers
 		i, err := t.column(ids[len(ids)-1].Value)
+		if cols != nil {
+			i, err = through(cols, ids[len(ids)-1].Value)
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -298,7 +307,7 @@ func (r *run) update(c *compiler, x *ast.UpdateSpecification) (int64, error) {
 	if _, err := r.rulesOf(p.t); err != nil {
 		return 0, err
 	}
-	set, err := p.sc.setters(p.t, x.SetClauses)
+	set, err := p.sc.setters(p.t, p.cols, x.SetClauses)
 	if err != nil {
 		return 0, err
 	}
