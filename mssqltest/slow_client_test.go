@@ -3,6 +3,7 @@ package mssqltest_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -18,24 +19,8 @@ WHILE @i < 500 BEGIN INSERT dbo.many VALUES (@i, REPLICATE(N'x', 1000)); SET @i 
 func TestClientThatDoesNotRead(t *testing.T) {
 	s := mssqltest.Start(t, mssqltest.Config{})
 	execScript(t, s, manyRows)
-	c, err := s.DialContext(context.Background(), "tcp", s.Addr())
-	if err != nil {
-		t.Fatal(err)
-	}
-	rd := tds.NewMessageReader(c, 0)
-	for _, m := range [][]byte{prelogin(), login()} {
-		if _, err := c.Write(m); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := rd.Next(); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := rd.ReadAll(nil); err != nil {
-			t.Fatal(err)
-		}
-	}
-	batch := tds.SQLBatch{Text: "SELECT id, s FROM dbo.many"}
-	if _, err := c.Write(message(tds.PacketSQLBatch, batch.Append(nil))); err != nil {
+	c := dialRaw(t, s)
+	if _, err := c.Write(batchMessage("SELECT id, s FROM dbo.many")); err != nil {
 		t.Fatal(err)
 	}
 	one := make([]byte, 1)
@@ -53,6 +38,63 @@ func TestClientThatDoesNotRead(t *testing.T) {
 	eventually(t, "the request and its locks are gone", func() bool {
 		return s.Control().OpenRequests() == 0 && s.Control().OpenTransactions() == 0 && len(s.Control().Locks()) == 0
 	})
+}
+
+// A client that goes away leaves nothing behind: neither its transaction nor a wait for somebody else's lock.
+func TestClientThatVanishes(t *testing.T) {
+	s := mssqltest.Start(t, mssqltest.Config{})
+	execScript(t, s, "CREATE TABLE dbo.t (id int PRIMARY KEY, n int); INSERT dbo.t VALUES (1, 0)")
+	holder, waiter := dialRaw(t, s), dialRaw(t, s)
+	holder.ask(t, batchMessage("BEGIN TRAN; UPDATE dbo.t SET n = 1"))
+	if _, err := waiter.Write(batchMessage("UPDATE dbo.t SET n = 2")); err != nil {
+		t.Fatal(err)
+	}
+	waiting := func() bool {
+		for _, l := range s.Control().Locks() {
+			if strings.Contains(l, "WAIT") {
+				return true
+			}
+		}
+		return false
+	}
+	eventually(t, "the second client waits", waiting)
+	_ = waiter.Close()
+	eventually(t, "nobody waits", func() bool { return !waiting() })
+	_ = holder.Close()
+	eventually(t, "no lock is held", func() bool { return len(s.Control().Locks()) == 0 && s.Control().OpenTransactions() == 0 })
+	if got := query(t, s, "SELECT n FROM dbo.t"); got[0] != "0" {
+		t.Errorf("n is %s, want 0", got[0])
+	}
+}
+
+// An attention reaches a statement that waits for a lock.
+func TestAttentionInLockWait(t *testing.T) {
+	s := mssqltest.Start(t, mssqltest.Config{})
+	execScript(t, s, "CREATE TABLE dbo.t (id int PRIMARY KEY, n int); INSERT dbo.t VALUES (1, 0)")
+	holder, waiter := dialRaw(t, s), dialRaw(t, s)
+	holder.ask(t, batchMessage("BEGIN TRAN; UPDATE dbo.t SET n = 1"))
+	if _, err := waiter.Write(batchMessage("SELECT 1; UPDATE dbo.t SET n = 2")); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the second client waits", func() bool { return strings.Contains(strings.Join(s.Control().Locks(), "\n"), "WAIT") })
+	if _, err := waiter.Write(message(tds.PacketAttention, nil)); err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []string{"colmetadata, row, done 0x10 1", "done 0x20 0"} {
+		if _, err := waiter.rd.Next(); err != nil {
+			t.Fatal(err)
+		}
+		b, err := waiter.rd.ReadAll(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := tokens(t, b); got != want {
+			t.Errorf("answer %d is %q, want %q", i, got, want)
+		}
+	}
+	if got := tokens(t, waiter.ask(t, batchMessage("SELECT 1"))); got != "colmetadata, row, done 0x10 1" {
+		t.Errorf("the next batch gave %q", got)
+	}
 }
 
 // eventually waits for what another goroutine is about to do.
