@@ -110,7 +110,7 @@ func cdcSpec() *service.ConfigSpec {
 			service.NewStringAnnotatedEnumField(cdcFieldOnTableError, map[string]string{
 				"park": "It is logged once, shown as a metric, and tried again with growing pauses, while the other tables go on.",
 				"stop": "The input ends; `mssqlcdc run` then exits with an error.",
-			}).Default("park").Advanced().Description("What happens when a table cannot go on: its changes were cleaned up, its history forked, its capture instance or a permission is gone."),
+			}).Default("park").Advanced().Description("What happens when a table cannot go on: its changes were cleaned up, its history forked, a permission is gone. A table whose capture instances were all dropped is left, with a log line."),
 			service.NewStringAnnotatedEnumField(cdcFieldOnInvalidText, map[string]string{
 				"error":   "The table stops with an error that names the column and the row.",
 				"replace": "Each becomes U+FFFD.",
@@ -150,7 +150,7 @@ in order. The pipeline must keep it, too: set ` + "`pipeline.threads: 1`" + ` an
 
 == Permissions
 
-SELECT on the schema cdc. Membership in a capture instance's gating role is not enough, since it opens the functions of CDC
+SELECT on the schema cdc, and VIEW DEFINITION (or SELECT) on the captured tables, without which they cannot be found. Membership in a capture instance's gating role is not enough, since it opens the functions of CDC
 and not its tables. VIEW DATABASE STATE lets errors of the capture job be told. The table for positions needs CREATE TABLE, or
 SELECT, INSERT and UPDATE on one that exists.
 `

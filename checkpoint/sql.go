@@ -22,7 +22,7 @@ const (
 
 	sqlMakeLease = `SET NOCOUNT ON;
 IF NOT EXISTS (SELECT 1 FROM {table} WHERE pipeline = @pipeline AND source_table = N'')
-INSERT INTO {table} (pipeline, source_table, owner, epoch, expires_at) VALUES (@pipeline, N'', N'', 0, SYSUTCDATETIME());`
+INSERT INTO {table} (pipeline, source_table, owner, epoch, expires_at) VALUES (@pipeline, N'', N'', 0, DATEADD(second, -1, SYSUTCDATETIME()));`
 
 	sqlAcquire = `UPDATE {table}
 SET owner = @owner, epoch = epoch + 1, expires_at = DATEADD(millisecond, @lease, SYSUTCDATETIME())
@@ -40,7 +40,7 @@ WHERE pipeline = @pipeline AND source_table = N'' AND owner = @owner AND epoch =
 
 	sqlRelease = `SET NOCOUNT ON;
 UPDATE {table}
-SET owner = N'', expires_at = SYSUTCDATETIME()
+SET owner = N'', expires_at = DATEADD(second, -1, SYSUTCDATETIME())
 WHERE pipeline = @pipeline AND source_table = N'' AND owner = @owner AND epoch = @epoch;`
 
 	sqlLoad = `SELECT source_table, position

@@ -121,7 +121,7 @@ type Observer interface {
 	State(table string, s State, cause error)
 	// Connections: that many connections more (or, below 0, less) read a table.
 	Connections(table string, change int)
-	// Redelivered: a batch of that many changes was refused, and goes out again unless the table is stopped.
+	// Redelivered: that many changes of a table were refused, and go out again unless the table is stopped.
 	Redelivered(table string, rows int, cause error)
 	// Saved: positions of that many tables were saved, or could not be.
 	Saved(tables int, err error)

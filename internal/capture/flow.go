@@ -258,15 +258,14 @@ func (f *Flow) standstill(b *Batch, err error) {
 
 // refused tells of a refusal, outside the lock.
 func (f *Flow) refused(b *Batch, cause error) {
-	told := map[*Table]bool{}
+	rows := map[*Table]int{}
 	for _, r := range b.Runs {
-		if told[r.Table] {
-			continue
-		}
-		told[r.Table] = true
-		f.cfg.Observer.Redelivered(r.Table.key(), b.Rows, cause)
+		rows[r.Table] += r.To - r.From
+	}
+	for t, n := range rows {
+		f.cfg.Observer.Redelivered(t.key(), n, cause)
 		if f.cfg.StopOnRefusal {
-			f.cfg.Observer.State(r.Table.key(), Stopped, fmt.Errorf("a batch was refused and auto_replay_nacks is false: %w", cause))
+			f.cfg.Observer.State(t.key(), Stopped, fmt.Errorf("a batch was refused and auto_replay_nacks is false: %w", cause))
 		}
 	}
 }
