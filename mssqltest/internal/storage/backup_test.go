@@ -58,7 +58,7 @@ func TestHistory(t *testing.T) {
 		sub := d.db.Subscribe(10 * time.Second)
 		start := time.Now()
 		for i := range 30 {
-			time.Sleep(time.Second)
+			<-time.After(time.Second)
 			tx := d.begin(ReadCommitted)
 			if err := d.tryInsert(tx, []string{"0,0", "1,1", "2,2"}[i%3]+",x"); err != nil {
 				wantNumber(t, err, 2627)
