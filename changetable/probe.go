@@ -30,8 +30,9 @@ type Found struct {
 }
 
 // Probe asks which of the change tables have changes after their positions, up
-// to and including high, at most a hundred tables a statement. It returns a
-// BehindError when the server has not reached high.
+// to and including high, at most a hundred tables a statement. A table whose
+// changes may have been removed by cleanup before they were asked for has a
+// GapError. It returns a BehindError when the server has not reached high.
 func Probe(ctx context.Context, conn Conn, high checkpoint.LSN, targets []Target, iso Isolation) ([]Found, error) {
 	out := make([]Found, 0, len(targets))
 	for len(targets) > 0 {
@@ -96,6 +97,21 @@ func probeOnce(ctx context.Context, conn Conn, high checkpoint.LSN, targets []Ta
 		}
 		found[i].Rows = has != 0
 		return nil
+	}, func(row []driver.Value) error {
+		capture, ok := row[0].(string)
+		if !ok {
+			return fmt.Errorf("asking for changes: the driver gave a %T", row[0])
+		}
+		start, err := lsnOf(row[1])
+		if err != nil {
+			return err
+		}
+		for i, t := range targets {
+			if t.Capture == capture && start.Compare(low(t.After)) > 0 {
+				found[i].Err = &GapError{Table: t.Table, Instance: capture, Position: t.After.LSN, Start: start}
+			}
+		}
+		return nil
 	})
 	if err == nil && !proved {
 		err = &BehindError{Table: targets[0].Table, Want: high, Server: reached}
@@ -103,11 +119,20 @@ func probeOnce(ctx context.Context, conn Conn, high checkpoint.LSN, targets []Ta
 	return found, err
 }
 
-// probeStatement is one SELECT over all targets. Positions that are level share
-// a parameter, so that the statement of an idle database stays the same text.
+// probeStatement is one SELECT over all targets, and then one of the instances
+// whose low end is above the lowest position: cleanup raises it before it deletes.
+// Positions that are level share a parameter, so that the statement of an idle
+// database stays the same text.
 func probeStatement(high checkpoint.LSN, targets []Target, iso Isolation) statement {
 	var s statement
 	s.param("@high", "binary(10)", high[:])
+	lowest := low(targets[0].After)
+	for _, t := range targets[1:] {
+		if l := low(t.After); l.Compare(lowest) < 0 {
+			lowest = l
+		}
+	}
+	s.param("@low", "binary(10)", lowest[:])
 	names := make(map[checkpoint.LSN]string)
 	var b strings.Builder
 	if iso == Snapshot {
@@ -128,7 +153,7 @@ func probeStatement(high checkpoint.LSN, targets []Target, iso Isolation) statem
 		fmt.Fprintf(&b, "SELECT %d, CASE WHEN EXISTS (SELECT 1 FROM %s AS t%s WHERE t.[__$start_lsn] > %s AND t.[__$start_lsn] <= @high) THEN 1 ELSE 0 END\n",
 			i, catalog.Name{Schema: "cdc", Object: t.ChangeTable}.Quoted(), hint(iso), name)
 	}
-	b.WriteString("OPTION (MAXDOP 1);\n" + sqlEnd)
+	b.WriteString("OPTION (MAXDOP 1);\n" + sqlRaised + sqlEnd)
 	s.text = b.String()
 	return s
 }

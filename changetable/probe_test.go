@@ -39,7 +39,12 @@ func (p *probed) Query(_ context.Context, text, _ string, args ...driver.Value) 
 			}
 			set = append(set, []driver.Value{int64(i), has})
 		}
-		r.sets = append(r.sets, set)
+		var raised [][]driver.Value
+		if strings.Contains(text, "cleaned") {
+			start := lsn(number(args[1].([]byte)) + 2)
+			raised = append(raised, []driver.Value{"cleaned", start[:]})
+		}
+		r.sets = append(r.sets, set, raised)
 	}
 	return r, nil
 }
@@ -101,10 +106,26 @@ func TestProbeRefusesAServerThatIsBehind(t *testing.T) {
 
 func TestProbeInsideOfATransactionAsksForItsRest(t *testing.T) {
 	s := probeStatement(lsn(9), []Target{{ChangeTable: "a", After: checkpoint.Position{LSN: lsn(5), CommandID: 1}}}, Snapshot)
-	if got := number(s.args[1].([]byte)); got != 4 {
+	if got := number(s.args[2].([]byte)); got != 4 {
 		t.Errorf("changes after %d are asked for, want after 4", got)
 	}
 	if strings.Contains(s.text, "NOLOCK") || !strings.HasPrefix(s.text, sqlSnapshot) {
 		t.Errorf("not under SNAPSHOT:\n%s", s.text)
+	}
+}
+
+// Rows that cleanup removed before they were asked for look like no rows; the low end of the instance tells.
+func TestProbeOfATableThatWasCleanedUp(t *testing.T) {
+	p := &probed{max: 9}
+	found, err := Probe(context.Background(), p, lsn(9), []Target{target("idle", 5), target("cleaned", 5), target("level", 7)}, NoLock)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var gap *GapError
+	if !errors.As(found[1].Err, &gap) || gap.Start != lsn(8) || gap.Position != lsn(5) || gap.Instance != "cleaned" {
+		t.Errorf("the table that was cleaned up: %+v", found[1])
+	}
+	if found[0].Err != nil || found[2].Err != nil {
+		t.Errorf("the others: %+v, %+v", found[0], found[2])
 	}
 }

@@ -277,6 +277,7 @@ func TestADisabledInstanceIsGone(t *testing.T) {
 	l.scan()
 	r := l.reader("dbo_a", changetable.Options{})
 	from := l.earliest(r)
+	fromB := l.earliest(l.reader("dbo_b", changetable.Options{}))
 	l.exec("INSERT dbo.b VALUES (1)")
 	l.exec("EXEC sys.sp_cdc_disable_table N'dbo', N'a', N'all'")
 	l.scan()
@@ -289,7 +290,7 @@ func TestADisabledInstanceIsGone(t *testing.T) {
 	}
 	found, err := changetable.Probe(t.Context(), l.conn, l.high(), []changetable.Target{
 		{Table: "dbo.a", Capture: "dbo_a", ChangeTable: "dbo_a_CT", After: from},
-		{Table: "dbo.b", Capture: "dbo_b", ChangeTable: "dbo_b_CT", After: from},
+		{Table: "dbo.b", Capture: "dbo_b", ChangeTable: "dbo_b_CT", After: fromB},
 	}, changetable.NoLock)
 	if err != nil || !errors.As(found[0].Err, &gone) || !found[1].Rows || found[1].Err != nil {
 		t.Errorf("Probe: %+v, %v", found, err)

@@ -15,6 +15,9 @@ BEGIN
 `
 	sqlEnd = "END"
 
+	// sqlRaised ends a probe.
+	sqlRaised = "SELECT ct.capture_instance, ct.start_lsn FROM cdc.change_tables AS ct WHERE ct.start_lsn > @low;\n"
+
 	// sqlAfterPage is sent when a page is read: the low end of what is retained,
 	// the transactions of the page, and the newest transaction at or below the
 	// position that the page leads to.
