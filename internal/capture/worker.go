@@ -49,7 +49,7 @@ type worker struct {
 	layout   *Layout
 	verified map[*session.Conn]bool
 	cut      checkpoint.LSN // the end of the window that is read
-	fresh    bool           // nothing was read since the position came from "earliest": cleanup may move it
+	fresh    bool           // no page was read since the position came from "earliest": cleanup may move it
 	retry    backoff
 	parked   backoff
 	behind   time.Time // since when the server has not reached the position
@@ -164,7 +164,7 @@ func (w *worker) advance(ctx context.Context) (more bool, err error) {
 		return false, err
 	}
 	w.behind = time.Time{}
-	w.fresh = w.fresh && page.Rows == 0
+	w.fresh = false
 	if page.AtHigh && next.switches && page.Next.LSN == next.high {
 		w.flow.cfg.Observer.Note(w.table.key(), fmt.Sprintf("capture instance %s ends at LSN %s; reading goes on from the newer one", next.instance.Capture, next.high))
 	}
