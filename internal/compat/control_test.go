@@ -19,6 +19,7 @@ const reading = "mssqlcdc mssql_cdc"
 //	control cut on "text" [after N bytes]          the connection is cut at such a message, once
 //	control delay D on "text"                      such a message is held up, once
 //	control cut                                    all connections are cut
+//	control refuse logins, control accept logins   of the input
 //	control capture stop, control capture start    the capture job
 //	control capture error N "message"              the capture job's next scan fails
 //	control old change tables                      instances enabled from now on lack __$command_id
@@ -33,6 +34,15 @@ func controlStep(r *rig, s step) error {
 	switch {
 	case s.rest == "cut":
 		c.Cut(func(e mssqltest.Event) bool { return e.App == reading })
+		return nil
+	case s.rest == "refuse logins":
+		r.accept = c.Add(mssqltest.Rule{App: reading, Kind: "login", Cut: true})
+		return nil
+	case s.rest == "accept logins":
+		if r.accept == nil {
+			return errors.New("logins are not refused")
+		}
+		r.accept()
 		return nil
 	case s.rest == "capture stop":
 		return c.CaptureStop(r.db.name)

@@ -155,7 +155,7 @@ func (d *database) create(ctx context.Context, t testing.TB, o databaseOptions) 
 		}
 	})
 	d.admin = d.open(t, d.dsn("", ""))
-	t.Cleanup(func() { _ = d.admin.Close() })
+	t.Cleanup(func() { _ = d.admin.Close() }) // the one that is in use then
 	if !o.withoutSnapshot {
 		if err := execScript(ctx, master, "ALTER DATABASE ["+d.name+"] SET ALLOW_SNAPSHOT_ISOLATION ON"); err != nil {
 			t.Fatal(err)
@@ -171,6 +171,13 @@ func (d *database) create(ctx context.Context, t testing.TB, o databaseOptions) 
 	if err := execScript(ctx, d.admin, text); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// reopen makes the pool of the other client anew, after its connections were cut.
+func (d *database) reopen(t testing.TB) {
+	t.Helper()
+	_ = d.admin.Close() // its connections are dead
+	d.admin = d.open(t, d.dsn("", ""))
 }
 
 // enableText is the T-SQL that enables change data capture for a table.

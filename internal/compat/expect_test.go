@@ -87,7 +87,7 @@ func (r *rig) match(e *expected, m *received) string {
 	switch {
 	case m.table != e.table:
 		return fmt.Sprintf("table %s", m.table)
-	case m.op != e.op:
+	case m.op != e.op && e.op != "*":
 		return fmt.Sprintf("operation %s", m.op)
 	case e.body != "*" && got != e.body:
 		return fmt.Sprintf("body %s", got)
@@ -208,7 +208,7 @@ func (r *rig) take(n int) []*received {
 	r.t.Helper()
 	ctx, cancel := r.bounded()
 	defer cancel()
-	err := r.p.wait(ctx, func() bool { return len(r.p.received)-len(r.taken) >= n })
+	err := r.p.wait(ctx, func() bool { return len(r.left(r.p)) >= n })
 	got := r.pending(r.p)
 	if err != nil {
 		r.t.Fatalf("%d changes came, want %d: %v\n%s\nlog:\n%s", len(got), n, err, list(got), r.p.log)

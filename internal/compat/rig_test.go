@@ -40,6 +40,7 @@ type rig struct {
 	taken  map[*received]bool // what expect has had
 	noted  map[string]string  // values of $names
 	starts int
+	accept func() // ends the refusal of logins
 }
 
 // onStandIn runs a test on a stand-in of its own, in virtual time.
@@ -203,6 +204,11 @@ func (r *rig) end(crash bool, within time.Duration) {
 func (r *rig) pending(p *pipeline) (out []*received) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	return r.left(p)
+}
+
+// left is pending under p.mu.
+func (r *rig) left(p *pipeline) (out []*received) {
 	for _, m := range p.received {
 		if !r.taken[m] {
 			out = append(out, m)
@@ -217,7 +223,7 @@ func (r *rig) nothingOpen() {
 	if r.db.server == nil {
 		return
 	}
-	ctx, cancel := r.bounded()
+	ctx, cancel := context.WithTimeout(context.Background(), waitBound) // the test's own has ended when it cleans up
 	defer cancel()
 	left := func() (n int) {
 		for _, c := range r.control().Connections() {

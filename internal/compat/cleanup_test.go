@@ -1,0 +1,65 @@
+package compat
+
+import (
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"example.com/mssqlcdc/mssqltest"
+)
+
+// Cleanup raises an instance's start first and deletes then, at any moment: between two pages, between the check and the read,
+// between the read and the check after it. What comes is then a stretch of the changes from their beginning, and if something is
+// missing after it, that is told. Flink-cdc#1291, rivet#50: it was skipped.
+func TestCleanupAtAnyMomentIsNeverSkippedOver(t *testing.T) {
+	const rows = 12
+	lost, whole := 0, 0
+	for at := range 28 {
+		t.Run(fmt.Sprintf("before statement %d", at), func(t *testing.T) {
+			onStandIn(t, databaseOptions{}, func(r *rig) {
+				r.sql("CREATE TABLE dbo.t (id int PRIMARY KEY)")
+				r.enable("t")
+				for i := range rows {
+					r.sql(fmt.Sprintf("INSERT dbo.t VALUES (%d)", i))
+				}
+				r.scan()
+				low, err := r.db.server.Query("USE [" + r.db.name + "]; SELECT CONVERT(varchar(30), MAX(start_lsn), 1) FROM cdc.lsn_time_mapping")
+				if err != nil {
+					t.Fatal(err)
+				}
+				var met atomic.Int64
+				r.control().Add(mssqltest.Rule{App: reading, Kind: "statement", Match: func(e mssqltest.Event) bool {
+					return strings.Contains(e.Text, "dbo_t_CT") || strings.Contains(e.Text, "cdc.change_tables") && strings.Contains(e.Text, "@instance")
+				}, Before: func(mssqltest.Event) {
+					if met.Add(1) == int64(at+1) {
+						if err := r.control().Cleanup(r.db.name, "dbo_t", low[0][0], 5000); err != nil {
+							t.Error(err)
+						}
+					}
+				}})
+				// A stored position that nothing is retained for any more cannot be taken for "earliest".
+				r.start("start_from: \"0x00000000000000000001\"\nbatching: { count: 2 }\nmax_in_flight: 1\n")
+				r.pass(quiet)
+				got := r.pending(r.p)
+				for i, m := range got {
+					r.taken[m] = true
+					if want := fmt.Sprintf(`{"id":%d}`, i); string(m.body) != want {
+						t.Fatalf("change %d is %s, want %s: changes before it were skipped\n%s\nlog:\n%s", i+1, m.body, want, list(got), r.p.log)
+					}
+				}
+				switch {
+				case len(got) == rows:
+					whole++
+				case r.p.log.count("changes in between are lost") == 0:
+					t.Errorf("%d of %d changes came, and nothing was said\nlog:\n%s", len(got), rows, r.p.log)
+				default:
+					lost++
+				}
+			})
+		})
+	}
+	if lost == 0 {
+		t.Errorf("cleanup never hit: %d readings were whole", whole)
+	}
+}
