@@ -1,0 +1,44 @@
+package mssqlcdc
+
+import (
+	"context"
+	"log/slog"
+	"strings"
+	"sync"
+	"time"
+)
+
+// cdcLog keeps the lines that are logged at INFO and above.
+type cdcLog struct {
+	mu    sync.Mutex
+	lines []string
+}
+
+func (*cdcLog) Enabled(_ context.Context, level slog.Level) bool { return level >= slog.LevelInfo }
+func (l *cdcLog) WithAttrs([]slog.Attr) slog.Handler             { return l }
+func (l *cdcLog) WithGroup(string) slog.Handler                  { return l }
+
+func (l *cdcLog) Handle(_ context.Context, r slog.Record) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.lines = append(l.lines, r.Time.UTC().Format(time.TimeOnly)+" "+r.Level.String()+" "+r.Message)
+	return nil
+}
+
+// count counts the lines that have a text.
+func (l *cdcLog) count(text string) (n int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, line := range l.lines {
+		if strings.Contains(line, text) {
+			n++
+		}
+	}
+	return n
+}
+
+func (l *cdcLog) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return strings.Join(l.lines, "\n")
+}
