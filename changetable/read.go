@@ -27,9 +27,10 @@ func (r *Reader) Read(ctx context.Context, from checkpoint.Position, high checkp
 	if err := r.checkFrom(from, high); err != nil {
 		return nil, err
 	}
+	most := limits.Rows
 	limits = limits.withDefaults()
 	for attempt := 0; ; attempt++ {
-		page, err := r.read(ctx, from, high, limits)
+		page, err := r.read(ctx, from, high, limits, most)
 		if err == nil {
 			return page, nil
 		}
@@ -59,12 +60,17 @@ func (r *Reader) checkFrom(from checkpoint.Position, high checkpoint.LSN) error 
 	return nil
 }
 
-func (r *Reader) read(ctx context.Context, from checkpoint.Position, high checkpoint.LSN, limits Limits) (*Page, error) {
+// read reads one page. Two rows are asked for at least, as an update has; where most is 1, a change of one row is given alone.
+func (r *Reader) read(ctx context.Context, from checkpoint.Position, high checkpoint.LSN, limits Limits, most int) (*Page, error) {
 	r.keys = r.keys[:0]
 	n := r.rowLimit(limits)
 	full, err := r.fill(ctx, r.plan.page(from, high, n, r.opts.Isolation), high, n, limits.Bytes)
 	if err != nil {
 		return nil, err
+	}
+	if most == 1 && len(r.keys) > 1 && r.keys[0].op != Before && !r.plan.whole {
+		r.truncate(1)
+		full = true
 	}
 	page := &Page{From: from, AtHigh: !full, columns: r.plan.columns, whole: r.plan.whole}
 	if full {
