@@ -81,7 +81,7 @@ func (o *cdcObserver) State(table string, s capture.State, cause error) {
 	old, known := o.states[table]
 	o.states[table] = s
 	o.mu.Unlock()
-	if known && old == s {
+	if known && old == s && s != capture.Parked { // parked again means for another reason
 		return
 	}
 	switch s {

@@ -40,9 +40,10 @@ type worker struct {
 	pos     checkpoint.Position // everything up to here was read; zero before the table's start is known
 	target  checkpoint.LSN
 	state   State
-	asked   bool // a target was set that is not reached yet
-	stale   bool // the instance has to be described anew: a column's type has changed
-	checked bool // the server's history has been found to hold the position
+	kind    string // of the error that parks it
+	asked   bool   // a target was set that is not reached yet
+	stale   bool   // the instance has to be described anew: a column's type has changed
+	checked bool   // the server's history has been found to hold the position
 
 	// The worker's goroutine alone.
 	reader   *changetable.Reader
@@ -393,13 +394,29 @@ func (w *worker) failed(ctx context.Context, err error) error {
 	return nil
 }
 
-// setState tells of a change of state, once.
+// setState tells of a change of state, once. A parked table is told of again when it is another kind of error that parks it.
 func (w *worker) setState(s State, cause error) {
+	kind := ""
+	if s == Parked {
+		kind = errorKind(cause)
+	}
 	w.flow.mu.Lock()
-	changed := w.state != s
-	w.state = s
+	changed := w.state != s || w.kind != kind
+	w.state, w.kind = s, kind
 	w.flow.mu.Unlock()
 	if changed {
 		w.flow.cfg.Observer.State(w.table.key(), s, cause)
 	}
+}
+
+// errorKind is the type of the first error of a chain that says more than text.
+func errorKind(err error) string {
+	for e := err; e != nil; e = errors.Unwrap(e) {
+		switch e.(type) { //nolint:errorlint // the chain is walked here
+		case *changetable.BehindError, *changetable.GapError, *changetable.ForkError, *changetable.InstanceGoneError,
+			*changetable.PermissionError, *changetable.ValueError:
+			return fmt.Sprintf("%T", e)
+		}
+	}
+	return "other"
 }
