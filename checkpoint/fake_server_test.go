@@ -25,6 +25,7 @@ type leaseRow struct {
 type fakeServer struct {
 	mu        sync.Mutex
 	exists    bool
+	columns   []string // of a table that is not the store's
 	leases    map[string]*leaseRow
 	positions map[string]map[string]string
 	opened    int
@@ -78,11 +79,16 @@ func (c *fakeSession) Query(ctx context.Context, text, declaration string, args 
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	text = strings.ReplaceAll(text, testTable, "{table}")
-	if text == sqlTableExists {
-		if !f.exists {
-			return [][]driver.Value{{nil}}, nil
+	if text == sqlColumns {
+		columns := f.columns
+		if columns == nil && f.exists {
+			columns = ourColumns
 		}
-		return [][]driver.Value{{int64(1)}}, nil
+		var rows [][]driver.Value
+		for _, c := range columns {
+			rows = append(rows, []driver.Value{c})
+		}
+		return rows, nil
 	}
 	if text == sqlCreateTable {
 		if f.exists {
@@ -104,7 +110,7 @@ func (c *fakeSession) Query(ctx context.Context, text, declaration string, args 
 			f.leases[key] = &leaseRow{expires: time.Now()}
 		}
 	case text == sqlAcquire:
-		if lease.owner == args[1] || !lease.expires.After(time.Now()) {
+		if lease.owner == args[1] || args[3] == int64(1) || !lease.expires.After(time.Now()) {
 			*lease = leaseRow{args[1].(string), lease.epoch + 1, ms(args[2])}
 			return [][]driver.Value{{lease.epoch}}, nil
 		}
@@ -126,11 +132,19 @@ func (c *fakeSession) Query(ctx context.Context, text, declaration string, args 
 		}
 		return rows, nil
 	case strings.HasPrefix(text, sqlSaveBegin):
-		f.saves = append(f.saves, (len(args)-4)/2)
+		if !strings.Contains(text, "DELETE FROM") {
+			f.saves = append(f.saves, (len(args)-4)/2)
+		}
 		if !ours() {
 			return [][]driver.Value{{int64(0)}}, nil
 		}
 		lease.expires = ms(args[3])
+		if strings.Contains(text, "DELETE FROM") {
+			for _, table := range args[4:] {
+				delete(f.positions[key], table.(string))
+			}
+			return [][]driver.Value{{int64(1)}}, nil
+		}
 		if f.positions[key] == nil {
 			f.positions[key] = map[string]string{}
 		}

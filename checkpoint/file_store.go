@@ -1,9 +1,7 @@
 package checkpoint
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -14,11 +12,7 @@ import (
 	"sync"
 )
 
-const (
-	fileFormat  = "mssql_cdc positions"
-	fileVersion = 1
-	fileLimit   = 256 << 20 // a position is some 300 bytes, so this is far beyond any number of tables
-)
+const fileLimit = 256 << 20 // a position is some 300 bytes, so this is far beyond any number of tables
 
 // ErrFileInUse says that another process, or another store of this one, has the file.
 var ErrFileInUse = errors.New("another process uses this file")
@@ -35,13 +29,6 @@ type FileStore struct {
 }
 
 var _ Store = (*FileStore)(nil)
-
-type fileText struct {
-	Format    string              `json:"format"`
-	Version   int                 `json:"version"`
-	Key       string              `json:"key"`
-	Positions map[string]Position `json:"positions"`
-}
 
 // NewFileStore names the file and the key of the pipeline that it belongs to. Nothing is opened before Load.
 func NewFileStore(path, key string) (*FileStore, error) {
@@ -93,36 +80,52 @@ func (s *FileStore) read() (_ map[string]Position, err error) {
 	if len(text) > fileLimit {
 		return nil, errors.New("it is too large for a position file")
 	}
-	var head struct {
-		Format  string `json:"format"`
-		Version int    `json:"version"`
-		Key     string `json:"key"`
+	return decodeSet(text, s.key)
+}
+
+// Peek gives the positions without taking the lock, and says who has it: "another process", or nobody.
+func (s *FileStore) Peek(ctx context.Context) (positions map[string]Position, holder string, _ error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := ctx.Err(); err != nil {
+		return nil, "", err
 	}
-	if err := json.Unmarshal(text, &head); err != nil {
-		return nil, fmt.Errorf("it is damaged or not a position file: %w", err)
+	if s.lock == nil {
+		// A lock file that does not exist is not made: looking leaves no trace.
+		if _, err := os.Stat(s.path + ".lock"); err == nil {
+			switch lock, err := lockFile(s.path + ".lock"); {
+			case errors.Is(err, ErrFileInUse):
+				holder = "another process"
+			case err == nil:
+				if err := lock.Close(); err != nil {
+					return nil, "", fmt.Errorf("unlocking position file %s: %w", s.path, err)
+				}
+			}
+		}
 	}
-	switch {
-	case head.Format != fileFormat:
-		return nil, fmt.Errorf("it is not a position file: its format is %q, not %q", head.Format, fileFormat)
-	case head.Version != fileVersion:
-		return nil, fmt.Errorf("its version is %d, only %d is known", head.Version, fileVersion)
-	case head.Key != s.key:
-		return nil, fmt.Errorf("it belongs to the key %q, not to %q", head.Key, s.key)
+	positions, err := s.read()
+	if err != nil {
+		return nil, "", fmt.Errorf("reading position file %s: %w", s.path, err)
 	}
-	var t fileText
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&t); err != nil {
-		return nil, fmt.Errorf("it is damaged: %w", err)
-	}
-	if t.Positions == nil {
-		return nil, errors.New("it is damaged: positions is missing")
-	}
-	return t.Positions, nil
+	return positions, holder, nil
 }
 
 // Save writes all positions, those of changed in place of the ones they had.
 func (s *FileStore) Save(ctx context.Context, changed map[string]Position) error {
+	return s.change(ctx, func(next map[string]Position) error { return merge(next, changed) })
+}
+
+// Delete forgets the positions of tables. One that has none is no error.
+func (s *FileStore) Delete(ctx context.Context, tables ...string) error {
+	return s.change(ctx, func(next map[string]Position) error {
+		for _, t := range tables {
+			delete(next, t)
+		}
+		return nil
+	})
+}
+
+func (s *FileStore) change(ctx context.Context, edit func(map[string]Position) error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := ctx.Err(); err != nil {
@@ -134,15 +137,12 @@ func (s *FileStore) Save(ctx context.Context, changed map[string]Position) error
 	if s.positions == nil {
 		return fmt.Errorf("writing position file %s: it was not loaded", s.path)
 	}
-	if len(changed) == 0 {
-		return nil
-	}
 	next := maps.Clone(s.positions)
-	for table, p := range changed {
-		if err := checkTable(table); err != nil {
-			return err
-		}
-		next[table] = p
+	if err := edit(next); err != nil {
+		return err
+	}
+	if maps.EqualFunc(next, s.positions, Position.Equal) {
+		return nil
 	}
 	if err := s.write(next); err != nil {
 		return fmt.Errorf("writing position file %s: %w", s.path, err)
@@ -152,12 +152,12 @@ func (s *FileStore) Save(ctx context.Context, changed map[string]Position) error
 }
 
 func (s *FileStore) write(positions map[string]Position) error {
-	text, err := json.MarshalIndent(fileText{fileFormat, fileVersion, s.key, positions}, "", " ")
+	text, err := encodeSet(s.key, positions)
 	if err != nil {
 		return err
 	}
 	beside := s.path + ".new"
-	if err := writeSynced(beside, append(text, '\n')); err != nil {
+	if err := writeSynced(beside, text); err != nil {
 		return err
 	}
 	if err := os.Rename(beside, s.path); err != nil {

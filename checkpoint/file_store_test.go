@@ -83,11 +83,11 @@ func TestFileStoreRefuses(t *testing.T) {
 	ctx := context.Background()
 	good := `{"format":"mssql_cdc positions","version":1,"key":"k","positions":{"t":{"v":1,"instance":"i","lsn":"0x00000000000000000001","done":true}}}`
 	tests := []struct{ name, text, want string }{
-		{"empty", "", "damaged or not a position file"},
-		{"cut", good[:len(good)-3], "damaged or not a position file"},
-		{"other text", "hello: world\n", "damaged or not a position file"},
-		{"other JSON", `{"a":1}`, "not a position file"},
-		{"array", `[]`, "not a position file"},
+		{"empty", "", "damaged or not positions of mssql_cdc"},
+		{"cut", good[:len(good)-3], "damaged or not positions of mssql_cdc"},
+		{"other text", "hello: world\n", "damaged or not positions of mssql_cdc"},
+		{"other JSON", `{"a":1}`, "not positions of mssql_cdc"},
+		{"array", `[]`, "not positions of mssql_cdc"},
 		{"later version", strings.Replace(good, `"version":1`, `"version":2`, 1), "version is 2"},
 		{"other key", strings.Replace(good, `"k"`, `"other"`, 1), `belongs to the key "other", not to "k"`},
 		{"bad position", strings.Replace(good, `0x0`, `0x`, 1), "damaged"},

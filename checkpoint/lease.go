@@ -13,7 +13,11 @@ func (s *SQLStore) acquire(ctx context.Context) (owner string, remaining time.Du
 	if _, err := s.query(ctx, sqlMakeLease, declPipeline, s.cfg.Key); err != nil && !hasNumber(err, errDuplicateKey) {
 		return "", 0, err
 	}
-	rows, err := s.query(ctx, sqlAcquire, declAcquire, s.cfg.Key, s.cfg.Owner, s.cfg.Lease.Milliseconds())
+	takeover := int64(0)
+	if s.cfg.Takeover {
+		takeover = 1
+	}
+	rows, err := s.query(ctx, sqlAcquire, declAcquire, s.cfg.Key, s.cfg.Owner, s.cfg.Lease.Milliseconds(), takeover)
 	if err != nil {
 		return "", 0, err
 	}
@@ -28,16 +32,25 @@ func (s *SQLStore) acquire(ctx context.Context) (owner string, remaining time.Du
 		s.mu.Unlock()
 		return "", 0, nil
 	}
-	rows, err = s.query(ctx, sqlHolder, declPipeline, s.cfg.Key)
+	owner, remaining, found, err := s.holder(ctx)
+	if err == nil && !found {
+		err = errors.New("the lease row has gone")
+	}
+	return owner, remaining, err
+}
+
+// holder says who has the lease, or had it last.
+func (s *SQLStore) holder(ctx context.Context) (owner string, remaining time.Duration, found bool, _ error) {
+	rows, err := s.query(ctx, sqlHolder, declPipeline, s.cfg.Key)
 	if err != nil {
-		return "", 0, err
+		return "", 0, false, err
 	}
 	if len(rows) != 1 || len(rows[0]) != 2 {
-		return "", 0, errors.New("the lease row has gone")
+		return "", 0, false, nil
 	}
 	owner, _ = rows[0][0].(string)
 	ms, _ := rows[0][1].(int64)
-	return owner, time.Duration(ms) * time.Millisecond, nil
+	return owner, time.Duration(ms) * time.Millisecond, true, nil
 }
 
 // lose notes that the lease is somebody else's.

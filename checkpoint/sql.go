@@ -8,7 +8,8 @@ import (
 // The T-SQL of the SQL store. {table} is the quoted name of the table. The row of a key whose source_table is empty is its lease;
 // the other rows are positions. Names compare by code point, whatever the database's collation, so dbo.T is not dbo.t.
 const (
-	sqlTableExists = `SELECT OBJECT_ID(@name, N'U')`
+	// sqlColumns gives no row when there is no such table.
+	sqlColumns = `SELECT c.name FROM sys.columns AS c WHERE c.object_id = OBJECT_ID(@name, N'U')`
 
 	sqlCreateTable = `CREATE TABLE {table} (` +
 		`pipeline nvarchar(128) COLLATE Latin1_General_BIN2 NOT NULL, ` +
@@ -27,7 +28,7 @@ INSERT INTO {table} (pipeline, source_table, owner, epoch, expires_at) VALUES (@
 	sqlAcquire = `UPDATE {table}
 SET owner = @owner, epoch = epoch + 1, expires_at = DATEADD(millisecond, @lease, SYSUTCDATETIME())
 OUTPUT inserted.epoch
-WHERE pipeline = @pipeline AND source_table = N'' AND (owner = @owner OR expires_at <= SYSUTCDATETIME());`
+WHERE pipeline = @pipeline AND source_table = N'' AND (owner = @owner OR expires_at <= SYSUTCDATETIME() OR @takeover = 1);`
 
 	sqlHolder = `SELECT owner, DATEDIFF(millisecond, SYSUTCDATETIME(), expires_at)
 FROM {table}
@@ -61,6 +62,8 @@ BEGIN
 IF @@ROWCOUNT = 0
 INSERT INTO {table} (pipeline, source_table, position, saved_at) VALUES (@pipeline, @t%[1]d, @p%[1]d, SYSUTCDATETIME());
 `
+	sqlDeleteOne = `DELETE FROM {table} WHERE pipeline = @pipeline AND source_table = @t%[1]d AND source_table <> N'';
+`
 	sqlSaveEnd = `COMMIT TRANSACTION;
 SELECT 1;
 END
@@ -75,13 +78,26 @@ END`
 const (
 	declName     = `@name nvarchar(1000)`
 	declPipeline = `@pipeline nvarchar(128)`
-	declAcquire  = declPipeline + `, @owner nvarchar(200), @lease int`
+	declAcquire  = declPipeline + `, @owner nvarchar(200), @lease int, @takeover int`
 	declRelease  = declPipeline + `, @owner nvarchar(200), @epoch bigint`
 	declRenew    = declRelease + `, @lease int`
 )
 
 // mostPositions is the number of positions of one statement: it bounds the text and the number of parameters (2,100 at most).
 const mostPositions = 256
+
+// deleteText gives the statement that forgets n tables, and its declaration.
+func deleteText(n int) (text, declaration string) {
+	var t, d strings.Builder
+	t.WriteString(sqlSaveBegin)
+	d.WriteString(declRenew)
+	for i := 1; i <= n; i++ {
+		fmt.Fprintf(&t, sqlDeleteOne, i)
+		fmt.Fprintf(&d, ", @t%d nvarchar(520)", i)
+	}
+	t.WriteString(sqlSaveEnd)
+	return t.String(), d.String()
+}
 
 // saveText gives the statement that saves n positions, and its declaration.
 func saveText(n int) (text, declaration string) {

@@ -14,21 +14,43 @@ import (
 // Save keeps the positions in one transaction (of up to 256; positions stand for themselves, so more of them take more). It
 // fails with ErrLeaseLost, and saves nothing, when another process has taken the lease.
 func (s *SQLStore) Save(ctx context.Context, changed map[string]Position) error {
+	return s.change(ctx, "saving", slices.Sorted(maps.Keys(changed)), func(chunk []string) (bool, error) {
+		return s.saveChunk(ctx, chunk, changed)
+	})
+}
+
+// Delete forgets the positions of tables, under the same lease. A table that has none is no error.
+func (s *SQLStore) Delete(ctx context.Context, tables ...string) error {
+	return s.change(ctx, "deleting", tables, func(chunk []string) (bool, error) {
+		args := []driver.Value{s.cfg.Key, s.cfg.Owner, s.epoch, s.cfg.Lease.Milliseconds()}
+		for _, table := range chunk {
+			args = append(args, table)
+		}
+		text, declaration := deleteText(len(chunk))
+		return s.write(ctx, text, declaration, args)
+	})
+}
+
+// change makes a change of each chunk of tables, under the lease.
+func (s *SQLStore) change(ctx context.Context, what string, tables []string, write func(chunk []string) (bool, error)) error {
 	if err := s.take(ctx); err != nil {
 		return err
 	}
 	defer s.give()
-	if !s.held {
-		return fmt.Errorf("saving positions of %s in %s: %w", s.cfg.Key, s.cfg.Table, ErrLeaseLost)
+	lost := func() error {
+		return fmt.Errorf("%s positions of %s in %s: %w", what, s.cfg.Key, s.cfg.Table, ErrLeaseLost)
 	}
-	for chunk := range slices.Chunk(slices.Sorted(maps.Keys(changed)), mostPositions) {
-		saved, err := s.saveChunk(ctx, chunk, changed)
+	if !s.held {
+		return lost()
+	}
+	for chunk := range slices.Chunk(tables, mostPositions) {
+		written, err := write(chunk)
 		if err != nil {
-			return fmt.Errorf("saving positions of %s in %s: %w", s.cfg.Key, s.cfg.Table, err)
+			return fmt.Errorf("%s positions of %s in %s: %w", what, s.cfg.Key, s.cfg.Table, err)
 		}
-		if !saved {
+		if !written {
 			s.lose()
-			return fmt.Errorf("saving positions of %s in %s: %w", s.cfg.Key, s.cfg.Table, ErrLeaseLost)
+			return lost()
 		}
 	}
 	return nil
@@ -61,7 +83,12 @@ func (s *SQLStore) saveChunk(ctx context.Context, tables []string, changed map[s
 		text[0], text[1] = saveText(n)
 		s.texts[n] = text
 	}
-	rows, err := s.query(ctx, text[0], text[1], args...)
+	return s.write(ctx, text[0], text[1], args)
+}
+
+// write runs a change under the lease; it is not written when the lease is another's.
+func (s *SQLStore) write(ctx context.Context, text, declaration string, args []driver.Value) (written bool, _ error) {
+	rows, err := s.query(ctx, text, declaration, args...)
 	if err != nil {
 		return false, err
 	}

@@ -49,17 +49,14 @@ func hasNumber(err error, numbers ...int32) bool {
 	return errors.As(err, &e) && slices.Contains(numbers, e.SQLErrorNumber())
 }
 
+// ourColumns are the columns of the table that sqlCreateTable makes.
+var ourColumns = []string{"pipeline", "source_table", "position", "saved_at", "owner", "epoch", "expires_at"}
+
+// ensureTable finds the table, and makes it if it is missing. A table of another shape is somebody else's.
 func (s *SQLStore) ensureTable(ctx context.Context) error {
-	if s.found {
-		return nil
-	}
-	rows, err := s.query(ctx, sqlTableExists, declName, s.cfg.Table)
-	if err != nil {
-		return fmt.Errorf("looking for the checkpoint table %s: %w", s.cfg.Table, err)
-	}
-	if len(rows) == 1 && len(rows[0]) == 1 && rows[0][0] != nil {
-		s.found = true
-		return nil
+	found, err := s.findTable(ctx)
+	if err != nil || found {
+		return err
 	}
 	if _, err := s.query(ctx, sqlCreateTable, ""); err != nil && !hasNumber(err, errDuplicateName) {
 		return fmt.Errorf("creating the checkpoint table %s: %w; an administrator can create it with: %s", s.cfg.Table, err,
@@ -67,6 +64,38 @@ func (s *SQLStore) ensureTable(ctx context.Context) error {
 	}
 	s.found = true
 	return nil
+}
+
+// findTable looks whether the table is there, and is ours by its shape.
+func (s *SQLStore) findTable(ctx context.Context) (bool, error) {
+	if s.found {
+		return true, nil
+	}
+	rows, err := s.query(ctx, sqlColumns, declName, s.cfg.Table)
+	if err != nil {
+		return false, fmt.Errorf("looking for the checkpoint table %s: %w", s.cfg.Table, err)
+	}
+	if len(rows) == 0 {
+		return false, nil
+	}
+	columns := map[string]bool{}
+	for _, row := range rows {
+		if name, ok := row[0].(string); ok {
+			columns[strings.ToLower(name)] = true
+		}
+	}
+	if columns["cache_key"] && columns["cache_val"] {
+		return false, fmt.Errorf("looking for the checkpoint table %s: it is the checkpoint table of Redpanda Connect's input, which is left as it is; "+
+			"leave checkpoint_cache_table_name out, or name another table, and take the position over with: mssqlcdc positions import --from connect-table --source-table %s",
+			s.cfg.Table, s.cfg.Table)
+	}
+	for _, name := range ourColumns {
+		if !columns[name] {
+			return false, fmt.Errorf("looking for the checkpoint table %s: it is not one of mssql_cdc, it has no column %s; name another in checkpoint_cache_table_name", s.cfg.Table, name)
+		}
+	}
+	s.found = true
+	return true, nil
 }
 
 func (s *SQLStore) readPositions(ctx context.Context) (map[string]Position, error) {

@@ -37,6 +37,9 @@ type SQLConfig struct {
 	Owner string
 	// Lease is how long a process that has gone away keeps others waiting; 0 is 30 s.
 	Lease time.Duration
+	// Takeover takes the lease from a process that holds it. That process cannot save any more, learns it at its next save or
+	// renewal, and then waits like any standby: what it has given out in the meantime is given out again.
+	Takeover bool
 	// OnStandby is told once per Load when another process holds the lease.
 	OnStandby func(owner string, remaining time.Duration)
 }
@@ -170,6 +173,28 @@ func (s *SQLStore) tryLoad(ctx context.Context) (_ map[string]Position, owner st
 	}
 	s.startRenewing()
 	return positions, "", 0, nil
+}
+
+// Peek gives the positions without taking the lease, and says who holds it. It makes no table, and needs no Load.
+func (s *SQLStore) Peek(ctx context.Context) (positions map[string]Position, holder string, _ error) {
+	if err := s.take(ctx); err != nil {
+		return nil, "", err
+	}
+	defer s.give()
+	if found, err := s.findTable(ctx); err != nil || !found {
+		return map[string]Position{}, "", err
+	}
+	owner, remaining, _, err := s.holder(ctx)
+	if err != nil {
+		return nil, "", fmt.Errorf("looking for the lease of %s in %s: %w", s.cfg.Key, s.cfg.Table, err)
+	}
+	if remaining > 0 && owner != s.cfg.Owner {
+		holder = owner
+	}
+	if positions, err = s.readPositions(ctx); err != nil {
+		return nil, "", fmt.Errorf("reading positions of %s in %s: %w", s.cfg.Key, s.cfg.Table, err)
+	}
+	return positions, holder, nil
 }
 
 // Close ends the lease, so that a standby need not wait for its expiry, and closes the session. It waits, within ctx, for what is
