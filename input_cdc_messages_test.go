@@ -14,7 +14,7 @@ const (
 // Each kind of change has its operation and its row, and exactly the eight keys of the documentation: a ninth would make every
 // message twice as dear.
 func TestCDCMessagesOfChanges(t *testing.T) {
-	onCDC(t, mssqltest.Config{}, func(r *cdcRig) {
+	onCDC(t, mssqltest.Config{}, func(t *testing.T, r *cdcRig) {
 		r.table("k", "id int NOT NULL PRIMARY KEY, v nvarchar(20) NULL")
 		run := r.start("")
 		r.sql("INSERT dbo.k VALUES (1, N'a'), (2, NULL)")
@@ -49,7 +49,7 @@ func TestCDCBeforeImages(t *testing.T) {
 UPDATE dbo.k SET big = 9223372036854775807, dec = -0.01;
 DELETE dbo.k`
 	server := func(t *testing.T, fields string, check func(*cdcRun)) {
-		onCDC(t, mssqltest.Config{}, func(r *cdcRig) {
+		onCDC(t, mssqltest.Config{}, func(t *testing.T, r *cdcRig) {
 			r.table("k", "id int NOT NULL PRIMARY KEY, big bigint NULL, dec decimal(38,2) NULL, v nvarchar(20) NULL")
 			run := r.start(fields)
 			r.sql(change)

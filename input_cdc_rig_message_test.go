@@ -63,3 +63,37 @@ func (m *cdcMessage) want(t *testing.T, operation, body string) {
 		t.Errorf("got %v %s, want %s %s", m.meta["operation"], m.body, operation, body)
 	}
 }
+
+// spoil changes everything of a message that a processor may change.
+func spoil(t *testing.T, m *service.Message, i int) {
+	t.Helper()
+	body, err := m.AsBytes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = append(body, "spoilt"...) // a body has no room behind it that is another's
+	root, err := m.AsStructuredMut()
+	if err != nil {
+		t.Fatal(err)
+	}
+	root.(map[string]any)["v"] = "spoilt"
+	if err := m.MetaWalkMut(func(key string, _ any) error {
+		v, _ := m.MetaGetMut(key)
+		switch v := v.(type) {
+		case map[string]any:
+			for k := range v {
+				v[k] = "spoilt"
+			}
+		case []any:
+			for k := range v {
+				v[k] = "spoilt"
+			}
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	m.MetaSetMut("operation", "spoilt")
+	m.MetaDelete("lsn")
+	m.MetaSetMut(fmt.Sprint("more", i), i)
+}

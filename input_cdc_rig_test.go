@@ -40,7 +40,7 @@ type cdcRig struct {
 }
 
 // onCDC runs a test on a stand-in of its own, in virtual time. CDC is enabled in its database.
-func onCDC(t *testing.T, server mssqltest.Config, test func(*cdcRig)) {
+func onCDC(t *testing.T, server mssqltest.Config, test func(*testing.T, *cdcRig)) {
 	t.Helper()
 	srv, err := mssqltest.New(server) // outside the bubble: making certificates is slow
 	if err != nil {
@@ -59,7 +59,7 @@ func onCDC(t *testing.T, server mssqltest.Config, test func(*cdcRig)) {
 			}
 		}()
 		r.sql("EXEC sys.sp_cdc_enable_db")
-		test(r)
+		test(t, r)
 	})
 }
 
@@ -166,8 +166,17 @@ type cdcRun struct {
 	log     *cdcLog
 	metrics *cdcMetrics
 	left    []*cdcMessage // of the last batch, for take
+	out     []*cdcDelivery
 	stopped bool
 }
+
+// cdcDelivery is a batch that was read and not answered.
+type cdcDelivery struct {
+	ack  service.AckFunc
+	done bool
+}
+
+var errCDCStopped = errors.New("the test has stopped the input")
 
 // stop ends the input, and returns how long that took.
 func (r *cdcRun) stop() time.Duration {
@@ -179,7 +188,14 @@ func (r *cdcRun) stop() time.Duration {
 	began := time.Now()
 	ctx, cancel := context.WithTimeout(context.Background(), cdcBound)
 	defer cancel()
-	if err := r.end(ctx); err != nil {
+	ended := make(chan error, 1)
+	go func() { ended <- r.end(ctx) }()
+	for _, d := range r.out { // Benthos waits for the answers
+		if !d.done {
+			_ = d.ack(ctx, errCDCStopped) // after the end nobody wants it
+		}
+	}
+	if err := <-ended; err != nil {
 		r.rig.t.Errorf("stopping the input: %v", err)
 	}
 	return time.Since(began)
@@ -194,8 +210,11 @@ func (r *cdcRun) read() (service.MessageBatch, func(error)) {
 	if err != nil {
 		r.rig.t.Fatalf("reading a batch: %v\nlog:\n%s", err, r.log)
 	}
+	d := &cdcDelivery{ack: ack}
+	r.out = append(r.out, d)
 	return batch, func(cause error) {
 		r.rig.t.Helper()
+		d.done = true
 		if err := ack(context.Background(), cause); err != nil {
 			r.rig.t.Errorf("answering a batch: %v", err)
 		}
