@@ -15,7 +15,6 @@ import (
 
 	"example.com/mssqlcdc/checkpoint"
 	"example.com/mssqlcdc/internal/catalog"
-	"example.com/mssqlcdc/internal/rowset"
 	"example.com/mssqlcdc/internal/sqltype"
 )
 
@@ -212,9 +211,7 @@ func newTestReader(t interface {
 	if change != nil {
 		change(inst)
 	}
-	r := &Reader{conn: f, inst: inst, plan: newPlan(inst), opts: Options{Location: time.UTC}}
-	var err error
-	r.builder, err = rowset.NewBuilder(r.plan.table, r.plan.result, rowset.Options{})
+	r, err := newReader(f, inst, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

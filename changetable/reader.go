@@ -15,6 +15,13 @@ import (
 	"example.com/mssqlcdc/internal/rowset"
 )
 
+// maxKept bounds the memory that waits for the next page, of all readers together.
+const maxKept = 64 << 20
+
+// pages is where every reader takes the memory of its records from, and where it returns to: with thousands of tables, a pool
+// for each would keep what each once needed.
+var pages = rowset.NewPool(nil, maxKept)
+
 // Reader reads the changes of one capture instance. One goroutine uses it.
 type Reader struct {
 	conn    Conn
@@ -37,11 +44,17 @@ func Open(ctx context.Context, conn Conn, capture string, opts Options) (*Reader
 	if err != nil {
 		return nil, explain(err, "capture instance "+capture, capture, "[cdc].[change_tables]")
 	}
+	return newReader(conn, inst, opts)
+}
+
+// newReader plans the reading of a described instance.
+func newReader(conn Conn, inst *catalog.Instance, opts Options) (*Reader, error) {
 	if opts.Location == nil {
 		opts.Location = time.UTC
 	}
 	r := &Reader{conn: conn, opts: opts, inst: inst, plan: newPlan(inst)}
-	r.builder, err = rowset.NewBuilder(r.plan.table, r.plan.result, rowset.Options{ReplaceInvalidText: opts.ReplaceInvalidText})
+	var err error
+	r.builder, err = rowset.NewBuilder(r.plan.table, r.plan.result, rowset.Options{Pool: pages, ReplaceInvalidText: opts.ReplaceInvalidText})
 	if err != nil {
 		return nil, fmt.Errorf("preparing to read changes of %s: %w", r.plan.table, err)
 	}
