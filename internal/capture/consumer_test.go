@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -181,6 +182,37 @@ func (c *running) arrive(tables ...string) {
 			c.r.t.Fatalf("table %s: %s", table, difference(got, want))
 		}
 	}
+}
+
+// arriveInOrder is arrive under ordering global: what came is the truth of all tables in commit order.
+func (c *running) arriveInOrder(tables ...string) {
+	c.r.t.Helper()
+	var want []string
+	for _, table := range tables {
+		for _, change := range c.r.truth[table] {
+			want = append(want, change+" of "+table)
+		}
+	}
+	slices.Sort(want)
+	c.r.until(15*time.Minute, fmt.Sprintf("all %d changes", len(want)), func() bool { return len(c.all()) >= len(want) })
+	var got []string
+	for _, g := range c.all() {
+		table, change, _ := strings.Cut(g, " ")
+		got = append(got, change+" of "+table)
+	}
+	if !slices.Equal(got, want) {
+		c.r.t.Fatal(difference(got, want))
+	}
+}
+
+// arriveAll is arrive or arriveInOrder, as the flow's ordering asks.
+func (c *running) arriveAll(tables ...string) {
+	c.r.t.Helper()
+	if c.r.cfg.Global {
+		c.arriveInOrder(tables...)
+		return
+	}
+	c.arrive(tables...)
 }
 
 // difference shows where two sequences of changes part.

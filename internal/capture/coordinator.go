@@ -18,14 +18,16 @@ const reapInterval = 10 * time.Second
 // coordinator watches the database: it moves the watermark, asks which level tables have changes, and starts and ends the
 // workers of tables that come and go. It runs on one goroutine.
 type coordinator struct {
-	flow   *Flow
-	run    context.Context // of the workers
-	stored map[string]checkpoint.Position
-	seen   bool // the tables of the start are known
-	hidden map[string]bool
-	asked  checkpoint.LSN // the watermark that level tables were last asked for
-	health health
-	back   bool // the last watermark was below an earlier one
+	flow    *Flow
+	run     context.Context // of the workers
+	stored  map[string]checkpoint.Position
+	seen    bool // the tables of the start are known
+	hidden  map[string]bool
+	asked   checkpoint.LSN // the watermark that level tables were last asked for
+	health  health
+	number  int // of the connection that the present state was read on
+	proved  int // of the connection whose server has the highest watermark
+	doubted int // of the connection whose server was found not to have it
 }
 
 // poll looks at the database until the context ends.
@@ -39,6 +41,7 @@ func (c *coordinator) poll(ctx context.Context, state *catalog.State) error {
 			state, err = f.meta.state(ctx)
 		}
 		if err == nil {
+			c.number = f.meta.opened
 			err = c.turn(ctx, state)
 		}
 		state = nil
@@ -71,47 +74,50 @@ func (c *coordinator) poll(ctx context.Context, state *catalog.State) error {
 // turn is one look at the database.
 func (c *coordinator) turn(ctx context.Context, state *catalog.State) error {
 	f := c.flow
+	proved, err := c.prove(ctx, state)
+	if err != nil {
+		return err
+	}
 	if err := c.discover(ctx, state); err != nil {
 		return err
 	}
 	high := state.High.LSN
 	f.mu.Lock()
-	back := high.Compare(f.high.LSN) < 0
-	if !back {
+	if high.Compare(f.high.LSN) >= 0 {
 		f.high = state.High
 	}
 	var level, behind []*worker
 	for _, w := range f.workers {
-		if back && !c.back {
-			w.checked = false // a replica that lags, or a restored database: the worker finds out
-		}
 		switch {
 		case w.lane.stop:
 		case !w.checked:
 			behind = append(behind, w)
 		case w.level(high):
-		case !w.asked && w.pos.Done && w.pos.LSN == c.asked:
+		case proved && !w.asked && w.pos.Done && w.pos.LSN == c.asked:
 			level = append(level, w)
 		default:
 			behind = append(behind, w)
 		}
 	}
-	c.back = back
 	tables := len(f.workers)
 	f.mu.Unlock()
 	f.cfg.Observer.Polled(high, state.Age, tables, len(behind))
-	c.health.look(ctx, state, high != c.asked)
+	c.health.look(ctx, state, high.Compare(c.asked) > 0)
 	if f.merge != nil && f.merge.busy() {
 		return nil
 	}
 	if len(level) > 0 {
 		found, err := c.probe(ctx, state.High, level)
+		var lagging *changetable.BehindError
+		if errors.As(err, &lagging) {
+			return nil // it proves nothing; the next turn asks again
+		}
 		if err != nil {
 			return err
 		}
 		behind = append(behind, found...)
 	}
-	c.asked = high
+	c.asked = maxLSN(c.asked, high)
 	if f.merge != nil {
 		f.merge.window(ctx, state.High, behind)
 		return nil
@@ -124,8 +130,41 @@ func (c *coordinator) turn(ctx context.Context, state *catalog.State) error {
 	return nil
 }
 
+// prove tells whether the server of the present connection has the transaction of the highest watermark. If so, every table
+// that was read up to there is on its history, and may be asked for changes here. If not, because it is a replica that lags,
+// the database was restored, or a failover lost data, each worker has to find out for itself before its table moves on.
+func (c *coordinator) prove(ctx context.Context, state *catalog.State) (bool, error) {
+	f := c.flow
+	known := f.watermark()
+	if c.proved == c.number || known.LSN.IsZero() {
+		c.proved = c.number
+		return true, nil
+	}
+	same := false
+	if state.High.LSN.Compare(known.LSN) >= 0 {
+		err := f.meta.on(c.number, func(conn *session.Conn) error {
+			there, found, err := catalog.AtOrBelow(ctx, conn, known.LSN)
+			same = found && there.Proof().Equal(known.Proof())
+			return err
+		})
+		if err != nil {
+			return false, err
+		}
+		c.proved = c.number // its watermark is the highest from now on, whatever the answer is
+	}
+	if !same && c.doubted != c.number {
+		c.doubted = c.number
+		f.mu.Lock()
+		for _, w := range f.workers {
+			w.checked = false
+		}
+		f.mu.Unlock()
+	}
+	return same, nil
+}
+
 // probe asks tables that are level with the last watermark whether they have changes up to the new one, and moves those that
-// have none. It returns the others. A server that lags behind proves nothing: the next turn asks again.
+// have none. It returns the others.
 func (c *coordinator) probe(ctx context.Context, high catalog.Transaction, level []*worker) ([]*worker, error) {
 	f := c.flow
 	targets := make([]changetable.Target, len(level))
@@ -138,14 +177,10 @@ func (c *coordinator) probe(ctx context.Context, high catalog.Transaction, level
 	}
 	f.mu.Unlock()
 	var found []changetable.Found
-	err := f.meta.use(ctx, func(conn *session.Conn) (err error) {
+	err := f.meta.on(c.number, func(conn *session.Conn) (err error) {
 		found, err = changetable.Probe(ctx, conn, high.LSN, targets, f.isolation())
 		return err
 	})
-	var lagging *changetable.BehindError
-	if errors.As(err, &lagging) {
-		return nil, nil
-	}
 	if err != nil {
 		return nil, err
 	}
@@ -275,6 +310,9 @@ func (c *coordinator) startPosition(ctx context.Context, t *Table, state *catalo
 	latest := checkpoint.Position{LSN: state.High.LSN, Done: true, Proof: state.High.Proof()}
 	switch {
 	case start.Latest:
+		if e, ok := t.earliest(); !ok || latest.Compare(e) < 0 {
+			return checkpoint.Position{}, nil // the instance begins above the watermark
+		}
 		return latest, nil
 	case !start.LSN.IsZero():
 		return checkpoint.Position{LSN: start.LSN, Done: true}, nil

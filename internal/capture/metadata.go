@@ -11,8 +11,9 @@ import (
 // metadata is the connection that watches the database: the watermark, the capture instances, and which tables have changes.
 // It has one user at a time, the coordinator after the start.
 type metadata struct {
-	open func(context.Context) (*session.Conn, error)
-	conn *session.Conn
+	open   func(context.Context) (*session.Conn, error)
+	conn   *session.Conn
+	opened int // how many connections there were: the number of the present one
 }
 
 // use runs fn on the connection, opened when needed. A connection that fails is given up: the next use opens a new one,
@@ -25,7 +26,20 @@ func (m *metadata) use(ctx context.Context, fn func(*session.Conn) error) error 
 			return err
 		}
 		m.conn = c
+		m.opened++
 	}
+	return m.run(fn)
+}
+
+// on runs fn on the connection of that number, and on no other: a newer one may be on a server with another history.
+func (m *metadata) on(number int, fn func(*session.Conn) error) error {
+	if m.conn == nil || m.conn.Broken() || m.opened != number {
+		return fmt.Errorf("looking at the database: %w", session.ErrClosed)
+	}
+	return m.run(fn)
+}
+
+func (m *metadata) run(fn func(*session.Conn) error) error {
 	err := fn(m.conn)
 	if err != nil {
 		_ = m.close() // the error of the request is the one to tell

@@ -22,6 +22,7 @@ type recorder struct {
 	saves   []time.Time
 	saveErr []error
 	conns   int
+	polled  string
 }
 
 func newRecorder() *recorder {
@@ -30,7 +31,10 @@ func newRecorder() *recorder {
 
 func (o *recorder) lock() func() { o.mu.Lock(); return o.mu.Unlock }
 
-func (o *recorder) Polled(checkpoint.LSN, time.Duration, int, int) {}
+func (o *recorder) Polled(high checkpoint.LSN, _ time.Duration, tables, behind int) {
+	defer o.lock()()
+	o.polled = fmt.Sprintf("watermark %s, %d of %d tables behind", high, behind, tables)
+}
 
 func (o *recorder) Read(table string, _ int, _ int64, _ time.Duration) {
 	defer o.lock()()
@@ -87,6 +91,7 @@ func (o *recorder) String() string {
 	for _, table := range slices.Sorted(maps.Keys(o.state)) {
 		fmt.Fprintf(&b, "%s: %s %v, pages %d, states %v\n", table, o.state[table], o.cause[table], o.pages[table], o.states[table])
 	}
+	fmt.Fprintln(&b, o.polled)
 	for _, n := range o.notes {
 		fmt.Fprintln(&b, n)
 	}

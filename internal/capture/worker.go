@@ -149,6 +149,7 @@ func (w *worker) advance(ctx context.Context) (more bool, err error) {
 		return false, changetable.ErrNotStarted
 	}
 	if !checked {
+		clear(w.verified) // a connection that was good may be dead
 		if _, err := w.onConn(ctx, func(conn *session.Conn) (*changetable.Page, error) { return nil, w.verify(ctx, conn, pos, next) }); err != nil {
 			return false, err
 		}
@@ -230,6 +231,13 @@ func (w *worker) window(ctx context.Context, conn *session.Conn, pos checkpoint.
 
 func minLSN(a, b checkpoint.LSN) checkpoint.LSN {
 	if a.Compare(b) < 0 {
+		return a
+	}
+	return b
+}
+
+func maxLSN(a, b checkpoint.LSN) checkpoint.LSN {
+	if a.Compare(b) > 0 {
 		return a
 	}
 	return b
