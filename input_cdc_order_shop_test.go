@@ -38,7 +38,7 @@ func newOrderShop(t *testing.T, seed uint64) *orderShop {
 	s := &orderShop{srv: mssqltest.Start(t, mssqltest.Config{Database: "shop"}), rng: rand.New(rand.NewPCG(seed, 1)), next: 1}
 	script := orderSchema
 	for _, table := range orderTables {
-		script += fmt.Sprintf("EXEC sys.sp_cdc_enable_table @source_schema = N'dbo', @source_name = N'%s', @role_name = NULL, @supports_net_changes = 0;\n", table)
+		script += fmt.Sprintf("EXEC sys.sp_cdc_enable_table @source_schema = N'dbo', @source_name = N'%s', @role_name = NULL, @supports_net_changes = 0, @allow_partition_switch = 0;\n", table)
 	}
 	if err := s.srv.Exec(script); err != nil {
 		t.Fatal(err)
