@@ -24,6 +24,16 @@ type Position struct {
 	Operation int32
 	Done      bool
 	Proof     Proof
+	// Snapshot says how far the snapshot of the table has come; nil when there is none or it is finished. LSN is then where the
+	// stream begins after it, and Done is set.
+	Snapshot *Snapshot
+}
+
+// Snapshot is the progress of a table's snapshot: the rows up to a key are done.
+type Snapshot struct {
+	ID    string `json:"id"`
+	After string `json:"after,omitempty"` // text form of the last key that is done; "" before the first row
+	Rows  int64  `json:"rows"`            // how many rows that are
 }
 
 // Proof is the newest row of cdc.lsn_time_mapping at or below a position. While it is still there and equal, the position belongs
@@ -46,15 +56,29 @@ func (p Position) Compare(q Position) int {
 		return 1
 	}
 	if p.Done {
-		return 0
+		return p.Snapshot.compare(q.Snapshot)
 	}
 	return cmp.Or(cmp.Compare(p.CommandID, q.CommandID), p.SeqVal.Compare(q.SeqVal), cmp.Compare(p.Operation, q.Operation))
+}
+
+// compare orders the progress of a snapshot: a finished one, nil, is behind all others.
+func (s *Snapshot) compare(t *Snapshot) int {
+	switch {
+	case s == nil && t == nil:
+		return 0
+	case s == nil:
+		return 1
+	case t == nil:
+		return -1
+	}
+	return cmp.Compare(s.Rows, t.Rows)
 }
 
 // Equal reports whether all fields are the same, the proof's time as an instant.
 func (p Position) Equal(q Position) bool {
 	return p.Instance == q.Instance && p.LSN == q.LSN && p.CommandID == q.CommandID && p.SeqVal == q.SeqVal &&
-		p.Operation == q.Operation && p.Done == q.Done && p.Proof.Equal(q.Proof)
+		p.Operation == q.Operation && p.Done == q.Done && p.Proof.Equal(q.Proof) &&
+		(p.Snapshot == nil) == (q.Snapshot == nil) && (p.Snapshot == nil || *p.Snapshot == *q.Snapshot)
 }
 
 // IsZero reports whether there is a place at all.
@@ -78,6 +102,7 @@ type positionText struct {
 	Operation *int32     `json:"operation,omitempty"`
 	Done      bool       `json:"done,omitempty"`
 	Proof     *proofText `json:"proof,omitempty"`
+	Snapshot  *Snapshot  `json:"snapshot,omitempty"`
 }
 
 type proofText struct {
@@ -108,7 +133,7 @@ func (h *hexText) UnmarshalText(b []byte) error {
 
 // MarshalJSON gives the text form: one JSON object with its version, LSNs and bytes in hexadecimal.
 func (p Position) MarshalJSON() ([]byte, error) {
-	t := positionText{Version: positionVersion, Instance: p.Instance, LSN: p.LSN, Done: p.Done}
+	t := positionText{Version: positionVersion, Instance: p.Instance, LSN: p.LSN, Done: p.Done, Snapshot: p.Snapshot}
 	if !p.Done {
 		t.CommandID, t.SeqVal, t.Operation = &p.CommandID, &p.SeqVal, &p.Operation
 	}
@@ -142,7 +167,10 @@ func (p *Position) UnmarshalJSON(b []byte) error {
 	if t.LSN.IsZero() {
 		return errors.New("reading a position: lsn is missing")
 	}
-	q := Position{Instance: t.Instance, LSN: t.LSN, Done: t.Done}
+	if t.Snapshot != nil && (!t.Done || t.Snapshot.ID == "" || t.Snapshot.Rows < 0) {
+		return errors.New("reading a position: a snapshot needs an id and stands on a whole LSN")
+	}
+	q := Position{Instance: t.Instance, LSN: t.LSN, Done: t.Done, Snapshot: t.Snapshot}
 	inside := t.CommandID != nil && t.SeqVal != nil && t.Operation != nil
 	if inside == t.Done || !inside && (t.CommandID != nil || t.SeqVal != nil || t.Operation != nil) {
 		return errors.New("reading a position: it needs either done or command_id, seqval and operation")

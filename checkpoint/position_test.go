@@ -19,6 +19,8 @@ func TestPositionTextIsPinned(t *testing.T) {
 			`{"v":1,"instance":"dbo_\"é","lsn":"0x00000025000001a80003","command_id":2,"seqval":"0x00000025000001a80002","operation":4,` +
 				`"proof":{"start_lsn":"0x00000025000001a80003","tran_id":"0x0000000008ff","end_time":"2024-02-29T23:59:59.997Z"}}`},
 		{"done", Position{Instance: "dbo_t", LSN: lsn(t, "0xffffffff00000001abcd"), Done: true}, `{"v":1,"instance":"dbo_t","lsn":"0xffffffff00000001abcd","done":true}`},
+		{"inside a snapshot", Position{Instance: "dbo_t", LSN: lsn(t, "0x00000025000001a80003"), Done: true, Snapshot: &Snapshot{ID: "s1", After: `{"k":1}`, Rows: 20000}},
+			`{"v":1,"instance":"dbo_t","lsn":"0x00000025000001a80003","done":true,"snapshot":{"id":"s1","after":"{\"k\":1}","rows":20000}}`},
 		{"zero values", Position{Instance: "", LSN: lsn(t, "0x00000000000000000001")},
 			`{"v":1,"instance":"","lsn":"0x00000000000000000001","command_id":0,"seqval":"0x00000000000000000000","operation":0}`},
 	}
@@ -106,6 +108,8 @@ func TestPositionOrder(t *testing.T) {
 		{LSN: a, CommandID: 2, SeqVal: a, Operation: 4},
 		{LSN: a, CommandID: 2, SeqVal: b, Operation: 3},
 		{LSN: a, CommandID: 2, SeqVal: b, Operation: 4},
+		{LSN: a, Done: true, Snapshot: &Snapshot{ID: "s1"}},
+		{LSN: a, Done: true, Snapshot: &Snapshot{ID: "s1", After: "k", Rows: 10}},
 		{LSN: a, Done: true},
 		{LSN: b, CommandID: 1, SeqVal: a, Operation: 1},
 		{LSN: b, Done: true},
