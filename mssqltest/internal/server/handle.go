@@ -60,7 +60,7 @@ func (c *conn) finish(req *request, s *sink, after func(), err error) bool {
 		// What the reply gathered so far must not go out with the next one.
 		c.w.Reset(c)
 		c.bulk = nil
-		return true
+		return !attn || c.acknowledge()
 	case errors.Is(err, tds.ErrIgnored):
 		c.reply.done(tds.Done{Token: tds.TokenDone, Status: tds.DoneError})
 	case attn, c.closing:
