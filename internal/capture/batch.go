@@ -45,6 +45,7 @@ type Batch struct {
 	bytes     int64
 
 	lane  *lane
+	out   bool // given out and not resolved
 	acked bool
 	ack   func(error)
 	fail  func(error)

@@ -180,6 +180,7 @@ func (f *Flow) take() (*Batch, error) {
 		delete(f.queued, l)
 		if b := l.take(); b != nil {
 			f.offer(l)
+			b.out = true
 			b.ack = delivery(b, f.resolve)
 			b.fail = func(err error) { f.standstill(b, err) }
 			return b, nil
@@ -214,8 +215,10 @@ func (f *Flow) enqueue(l *lane, b *Batch) {
 func (f *Flow) resolve(b *Batch, cause error) {
 	f.mu.Lock()
 	l := b.lane
-	if f.closed || l == nil {
+	b.out = false
+	if f.closed {
 		f.mu.Unlock()
+		f.free(b) // Close has left it to its receiver
 		return
 	}
 	var done []*Batch
@@ -302,7 +305,7 @@ func (f *Flow) watermark() catalog.Transaction {
 }
 
 // Close stops reading, waits for every goroutine, saves what is acknowledged and gives the positions free. Acks that come
-// later are ignored: what they acknowledge is read again.
+// later only give their batches back: what they acknowledge is read again.
 func (f *Flow) Close(ctx context.Context) error {
 	f.mu.Lock()
 	if f.closed {
@@ -315,7 +318,11 @@ func (f *Flow) Close(ctx context.Context) error {
 	}
 	var left []*Batch
 	for l := range f.lanes {
-		left = append(left, l.drop()...)
+		for _, b := range l.drop() {
+			if !b.out {
+				left = append(left, b)
+			}
+		}
 	}
 	f.mu.Unlock()
 	f.cancel()
