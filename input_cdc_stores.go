@@ -2,7 +2,6 @@ package mssqlcdc
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -43,31 +42,7 @@ func (p *cdcParser) store(in *cdcInput) (func(capture.Observer) (checkpoint.Stor
 
 // cacheValue is the value of a key in a cache resource.
 func cacheValue(mgr *service.Resources, label, key string) *stores.Cache {
-	access := func(ctx context.Context, fn func(service.Cache) error) error {
-		var err error
-		if accessErr := mgr.AccessCache(ctx, label, func(c service.Cache) { err = fn(c) }); accessErr != nil {
-			err = accessErr
-		}
-		if err != nil {
-			return fmt.Errorf("using cache %s: %w", label, err)
-		}
-		return nil
-	}
-	return &stores.Cache{
-		Label: label,
-		Get: func(ctx context.Context) (value []byte, found bool, _ error) {
-			err := access(ctx, func(c service.Cache) (err error) {
-				value, err = c.Get(ctx, key)
-				found = err == nil
-				if errors.Is(err, service.ErrKeyNotFound) {
-					return nil
-				}
-				return err
-			})
-			return value, found, err
-		},
-		Set: func(ctx context.Context, value []byte) error {
-			return access(ctx, func(c service.Cache) error { return c.Set(ctx, key, value, nil) })
-		},
-	}
+	return stores.NewCache(label, key, func(ctx context.Context, fn func(stores.Client)) error {
+		return mgr.AccessCache(ctx, label, func(c service.Cache) { fn(c) })
+	}, service.ErrKeyNotFound)
 }

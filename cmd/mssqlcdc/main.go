@@ -1,4 +1,5 @@
-// Command mssqlcdc is Benthos with the components of this project, a Prometheus exporter, and a demo that needs no server.
+// Command mssqlcdc is Benthos with the components of this project, a Prometheus exporter, a demo that needs no server, and
+// the command positions.
 package main
 
 import (
@@ -17,6 +18,7 @@ import (
 	mssql "github.com/microsoft/go-mssqldb"
 
 	_ "example.com/mssqlcdc"
+	"example.com/mssqlcdc/cmd/mssqlcdc/positions"
 	"example.com/mssqlcdc/internal/outcome"
 	"example.com/mssqlcdc/internal/session"
 )
@@ -31,6 +33,7 @@ func main() {
 		service.CLIOptSetBinaryName("mssqlcdc"),
 		service.CLIOptSetProductName("mssqlcdc"),
 		service.CLIOptAddCommand(demoCommand()),
+		service.CLIOptAddCommand(positions.Command(positions.Options{In: os.Stdin, Out: os.Stdout, Terminal: isTerminal(os.Stdin)})),
 	)
 	if err == nil {
 		err = outcome.Err()
@@ -40,6 +43,12 @@ func main() {
 		code = max(code, 1)
 	}
 	os.Exit(code)
+}
+
+// isTerminal tells whether a person is at the other end.
+func isTerminal(f *os.File) bool {
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 
 func demoCommand() *cli.Command {

@@ -24,13 +24,6 @@ type Store interface {
 	Delete(ctx context.Context, tables ...string) error
 }
 
-// Cache is one value of a cache.
-type Cache struct {
-	Label string
-	Get   func(ctx context.Context) (value []byte, found bool, _ error)
-	Set   func(ctx context.Context, value []byte) error
-}
-
 // Config says where positions are kept. Cache wins over File, and Table is used without either.
 type Config struct {
 	Key   string // of the pipeline
