@@ -162,10 +162,7 @@ func (r *rig) insert(table string, from, to, size int) {
 // is extended by what comes after its last change.
 func (r *rig) note(tables ...string) {
 	r.t.Helper()
-	synctest.Wait()
-	if err := r.ctl.CaptureScan(r.t.Context(), ""); err != nil {
-		r.t.Fatal(err)
-	}
+	r.scan()
 	for _, table := range tables {
 		instance := "dbo_" + table
 		for _, c := range r.changes(instance, false) {
@@ -173,6 +170,15 @@ func (r *rig) note(tables ...string) {
 				r.truth[table] = append(have, c)
 			}
 		}
+	}
+}
+
+// scan waits until the capture job has handled everything.
+func (r *rig) scan() {
+	r.t.Helper()
+	synctest.Wait()
+	if err := r.ctl.CaptureScan(r.t.Context(), ""); err != nil {
+		r.t.Fatal(err)
 	}
 }
 
@@ -218,7 +224,10 @@ func pass(d time.Duration) { <-time.NewTimer(d).C }
 // until lets time pass until something is so, or fails the test after a bound of virtual time.
 func (r *rig) until(bound time.Duration, what string, ok func() bool) {
 	r.t.Helper()
-	for began := time.Now(); ; pass(50 * time.Millisecond) {
+	for began, step := time.Now(), 50*time.Millisecond; ; pass(step) {
+		if time.Since(began) > 5*time.Second {
+			step = time.Second
+		}
 		synctest.Wait()
 		if ok() {
 			return
