@@ -40,8 +40,8 @@ type conn struct {
 	bulk                       *bulkLoad // INSERT BULK has been accepted, its rows are the next message
 	closing                    bool      // after this answer
 
-	spidA   atomic.Int64
-	summarA atomic.Pointer[Event]
+	number    atomic.Int64
+	described atomic.Pointer[Event]
 }
 
 func newConn(s *Server, ep Endpoint, nc net.Conn, id int) *conn {
@@ -49,13 +49,13 @@ func newConn(s *Server, ep Endpoint, nc net.Conn, id int) *conn {
 	c.ctx, c.cancel = context.WithCancel(s.ctx)
 	c.w = tds.NewMessageWriter(c, tds.DefaultPacketSize)
 	c.reply.w = c.w
-	c.summarA.Store(&Event{Conn: id, Kind: KindConnect, Replica: ep.Name})
+	c.described.Store(&Event{Conn: id, Kind: KindConnect, Replica: ep.Name})
 	return c
 }
 
-func (c *conn) spid() int { return int(c.spidA.Load()) }
+func (c *conn) spid() int { return int(c.number.Load()) }
 
-func (c *conn) summary() Event { return *c.summarA.Load() }
+func (c *conn) summary() Event { return *c.described.Load() }
 
 // close ends the connection at once; it may be called from any goroutine and more than once.
 func (c *conn) close() {

@@ -64,10 +64,10 @@ func (c *conn) logIn(body []byte) error {
 // register makes the session known to the server by its number.
 func (c *conn) register() {
 	spid := c.session.SPID()
-	c.spidA.Store(int64(spid))
+	c.number.Store(int64(spid))
 	c.w.SetSPID(uint16(spid))
 	e := c.event(KindLogin, "")
-	c.summarA.Store(&e)
+	c.described.Store(&e)
 	c.srv.mu.Lock()
 	c.srv.bySPID[spid] = c
 	c.srv.mu.Unlock()

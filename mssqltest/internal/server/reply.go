@@ -55,14 +55,6 @@ func (r *reply) write() error {
 	return r.err
 }
 
-// flush sends what there is, for messages that the client is to see at once.
-func (r *reply) flush() error {
-	if r.write() == nil {
-		r.err = r.w.Flush()
-	}
-	return r.err
-}
-
 // finish sends the rest; the message ends with what was held back.
 func (r *reply) finish() error {
 	if r.hold {

@@ -164,13 +164,6 @@ func (q *requests) interrupt() bool {
 	return true
 }
 
-// interrupted reports whether an attention hit the request at hand.
-func (q *requests) interrupted() bool {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	return q.attn
-}
-
 // running reports whether a request is being worked on.
 func (q *requests) running() bool {
 	q.mu.Lock()

@@ -146,14 +146,6 @@ func (s *Server) Close() {
 	s.wg.Wait()
 }
 
-// CloseListener ends one listener; its connections stay.
-func (s *Server) CloseListener(l net.Listener) {
-	s.mu.Lock()
-	delete(s.listeners, l)
-	s.mu.Unlock()
-	_ = l.Close()
-}
-
 // Cut closes the connections that match, without a word to their clients, and returns how many they were.
 func (s *Server) Cut(match func(Event) bool) int {
 	n := 0
