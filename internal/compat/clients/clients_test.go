@@ -28,7 +28,7 @@ func TestClients(t *testing.T) {
 			_, err = os.Stat(c.needs)
 		}
 		if err == nil && server == nil {
-			server = startServer(t)
+			server = startServer(t, filepath.Join("testdata", "setup.sql"))
 		}
 		for _, mode := range []string{"clear", "tls"} {
 			t.Run(c.name+"/"+mode, func(t *testing.T) {

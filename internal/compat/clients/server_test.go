@@ -26,8 +26,8 @@ type process struct {
 
 var readyLine = regexp.MustCompile(`ready on (\S+);`)
 
-// startServer builds and starts cmd/mssqltest with the tables of testdata/setup.sql.
-func startServer(t *testing.T) *process {
+// startServer builds and starts cmd/mssqltest with a script.
+func startServer(t *testing.T, script string) *process {
 	t.Helper()
 	p := &process{dir: t.TempDir()}
 	p.ca = filepath.Join(p.dir, "ca.pem")
@@ -36,7 +36,7 @@ func startServer(t *testing.T) *process {
 		t.Fatalf("building mssqltest: %v\n%s", err, out)
 	}
 	cmd := exec.Command(bin, "-listen", "127.0.0.1:0", "-password", password, "-database", "testdb",
-		"-script", filepath.Join("testdata", "setup.sql"), "-tls", "auto", "-ca-out", p.ca)
+		"-script", script, "-tls", "auto", "-ca-out", p.ca)
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	stdout, err := cmd.StdoutPipe()
@@ -66,9 +66,10 @@ func startServer(t *testing.T) *process {
 // client is a way to call a foreign program.
 type client struct {
 	*process
-	tls  bool
-	path string
-	conf string // FREETDSCONF
+	tls   bool
+	path  string
+	conf  string        // FREETDSCONF
+	bound time.Duration // of one call; 0 is a minute
 }
 
 // freeTDSConf names the server "standin" for everything that is built on FreeTDS. Over TLS the certificate is verified.
@@ -88,7 +89,11 @@ func (c *client) freeTDSConf(t *testing.T) {
 // run calls the program with what it reads from stdin and returns what it printed.
 func (c *client) run(t *testing.T, stdin string, args ...string) (string, error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	bound := c.bound
+	if bound == 0 {
+		bound = time.Minute
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), bound)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, c.path, args...)
 	cmd.Stdin = strings.NewReader(stdin)
