@@ -37,7 +37,7 @@ func (r *run) tables() bool {
 	for _, pattern := range r.matcher.Unmatched(all) {
 		r.add(Finding{
 			Check: "tables", Severity: Error,
-			Message: fmt.Sprintf("The include pattern %q matches no table with change data capture. A pattern has to match the whole of schema.table, case included.", pattern),
+			Message: fmt.Sprintf("The include pattern %s matches no table with change data capture. A pattern has to match the whole of schema.table, case included.", pattern),
 			Remedy:  "EXEC sys.sp_cdc_enable_table @source_schema = N'…', @source_name = N'…', @role_name = NULL;",
 		})
 	}
