@@ -139,10 +139,12 @@ func (p *plan) from(where string, filtered bool) string {
 }
 
 // exactCell is the expression for the exact text of a column in the rows in which
-// it has a replacement character or a surrogate, and NULL in others; "" for a
-// column without text.
+// it has what the driver may not decode, and NULL in others; "" for a column
+// without text. That is the replacement character, surrogates, and the five bytes
+// that code page 1252 leaves out.
 func exactCell(t sqltype.Type, quoted string) string {
-	const found = " COLLATE Latin1_General_BIN2 LIKE N'%[' + NCHAR(55296) + N'-' + NCHAR(57343) + NCHAR(65533) + N']%' THEN "
+	const found = " COLLATE Latin1_General_BIN2 LIKE N'%[' + NCHAR(55296) + N'-' + NCHAR(57343) + NCHAR(65533) +" +
+		" NCHAR(129) + NCHAR(141) + NCHAR(143) + NCHAR(144) + NCHAR(157) + N']%' THEN "
 	switch t.Kind() {
 	case sqltype.Text:
 		return "CASE WHEN CONVERT(nvarchar(max), " + quoted + ")" + found + sqltype.ExactText(quoted) + " END"

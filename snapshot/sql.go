@@ -25,4 +25,50 @@ BEGIN
 	sqlHandover = `SELECT TOP (1) m.start_lsn, m.tran_end_time, m.tran_id FROM cdc.lsn_time_mapping AS m ORDER BY m.start_lsn DESC;
 SELECT c.start_lsn FROM cdc.change_tables AS c WHERE c.capture_instance = @instance`
 	declInstance = "@instance nvarchar(128)"
+
+	// sqlUnlock ends the transaction of sqlLock.
+	sqlUnlock = "SELECT @@TRANCOUNT; IF @@TRANCOUNT > 0 ROLLBACK TRANSACTION"
+
+	// sqlResolve finds the first transaction after a mark, and the one before it.
+	sqlResolve = `DECLARE @next binary(10);
+SELECT TOP (1) @next = m.start_lsn FROM cdc.lsn_time_mapping AS m WHERE m.start_lsn > @after AND m.tran_end_time > @time ORDER BY m.start_lsn;
+SELECT @next, DATEPART(TZOFFSET, SYSDATETIMEOFFSET());
+SELECT TOP (1) m.start_lsn, m.tran_end_time, m.tran_id FROM cdc.lsn_time_mapping AS m WHERE m.start_lsn < @next ORDER BY m.start_lsn DESC;
+SELECT c.start_lsn FROM cdc.change_tables AS c WHERE c.capture_instance = @instance`
 )
+
+// sqlLock takes a shared lock on a table and holds it in a transaction. The pause
+// is longer than the 1/300 s to which the times of transactions are kept; the pass
+// makes the same pause before the lock is released. A waiting lock makes writers
+// wait too, so it does not wait for long.
+func sqlLock(object string) string {
+	return `SET XACT_ABORT ON; SET LOCK_TIMEOUT 2000;
+SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+DECLARE @x int;
+BEGIN TRANSACTION;
+SELECT TOP (1) @x = 1 FROM ` + object + ` WITH (TABLOCK, HOLDLOCK);
+WAITFOR DELAY '00:00:00.010';
+SELECT MAX(m.start_lsn) FROM cdc.lsn_time_mapping AS m;
+SELECT GETDATE(), DATEPART(TZOFFSET, SYSDATETIMEOFFSET()), @@SERVERNAME, DB_NAME(),
+ CAST(DATABASEPROPERTYEX(DB_NAME(), N'Updateability') AS nvarchar(128)), @@TRANCOUNT`
+}
+
+// pass is the statement that reads all of the table in one SNAPSHOT transaction.
+// The transaction begins with its first access to data, before the first result
+// set is sent; the message without text makes the server send that at once.
+func (p *plan) pass() statement {
+	list := p.list
+	if p.exact != "" {
+		list += ", " + p.exact
+	}
+	return statement{text: "SET XACT_ABORT ON;\n" + sqlSnapshot + `DECLARE @x int;
+BEGIN TRANSACTION;
+SELECT TOP (1) @x = 1 FROM ` + p.object + `;
+WAITFOR DELAY '00:00:00.010';
+SELECT SYSUTCDATETIME(), @@SERVERNAME, DB_NAME();
+RAISERROR (N'', 0, 1) WITH NOWAIT;
+SELECT ` + list + p.from("", true) + `
+OPTION (MAXDOP 1);
+COMMIT TRANSACTION;
+` + sqlReadCommitted}
+}
