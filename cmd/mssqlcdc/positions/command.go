@@ -72,7 +72,7 @@ func Command(o Options) *cli.Command {
 				Description: "Positions: earliest (every change that cleanup has left), latest (changes committed from now on), an LSN as 0x and\n" +
 					"20 hexadecimal digits (changes after that transaction), a time as 2026-03-01T00:00:00Z (changes committed at or after it).",
 				Flags: append([]cli.Flag{
-					&cli.StringFlag{Name: "to", Required: true, Usage: "earliest, latest, an LSN, or a time"},
+					&cli.StringFlag{Name: "to", Usage: "earliest, latest, an LSN, or a time"},
 					&cli.BoolFlag{Name: "all", Usage: "all tables that the input reads"}, unchecked,
 				}, change...),
 				Action: action(set),
@@ -87,7 +87,7 @@ func Command(o Options) *cli.Command {
 				Name: "import", Usage: "Take positions over from Redpanda Connect's input or from Debezium",
 				ArgsUsage: "[PIPELINE] [TABLE...]",
 				Flags: append([]cli.Flag{
-					&cli.StringFlag{Name: "from", Required: true, Usage: "connect-table, connect-cache, or debezium"},
+					&cli.StringFlag{Name: "from", Usage: "connect-table, connect-cache, or debezium"},
 					&cli.StringFlag{Name: "source-table", Value: connectTable, Usage: "connect-table: Redpanda Connect's table"},
 					&cli.StringFlag{Name: "source-connection", Usage: "connect-table: the server with that table, if it is not the one of the positions"},
 					&cli.StringFlag{Name: "source-cache", Usage: "connect-cache: the label of the cache resource"},

@@ -21,6 +21,8 @@ type target struct {
 // parseTarget reads --to, in the words of start_from.
 func parseTarget(text string) (t target, err error) {
 	switch {
+	case text == "":
+		err = errors.New("say where: earliest, latest, an LSN, or a time")
 	case text == "earliest":
 		t.earliest = true
 	case text == "latest":
@@ -142,9 +144,9 @@ func (s *source) resolve(ctx context.Context, table string, to target, unchecked
 		default:
 			pos.LSN = below(first.LSN)
 			ch.Note = fmt.Sprintf("changes from the transaction of %s on come", clock(first.End))
-			if started && pos.LSN.Compare(below(oldest.StartLSN)) < 0 {
+			if started && pos.LSN.Compare(below(oldest.StartLSN)) <= 0 {
 				pos.LSN = below(oldest.StartLSN)
-				ch.Note = "every change that cleanup has left comes, from " + oldest.StartLSN.String() + ": the time is before that"
+				ch.Note = "every change that cleanup has left comes, from " + oldest.StartLSN.String()
 			}
 		}
 	}
