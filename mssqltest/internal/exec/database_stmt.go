@@ -32,7 +32,7 @@ func (r *run) databaseStatement(st ast.Statement) (func() error, bool) {
 		return alone("ALTER DATABASE", func() error { return r.alterDatabaseSet(x) })
 	case *ast.AlterDatabaseModifyNameStatement:
 		return alone("ALTER DATABASE", func() error {
-			if err := r.permitAdmin("ALTER DATABASE"); err != nil {
+			if err := r.permitAdmin(); err != nil {
 				return err
 			}
 			return r.s.in.Storage.RenameDatabase(x.DatabaseName.Value, x.NewName.Value)
@@ -76,7 +76,7 @@ func (r *run) dropDatabases(x *ast.DropDatabaseStatement) error {
 			}
 			return sqlerr.New(3701, "drop", "database", id.Value)
 		}
-		if err := r.permitAdmin("DROP DATABASE"); err != nil {
+		if err := r.permitAdmin(); err != nil {
 			return err
 		}
 		for _, s := range r.s.in.Sessions() {
@@ -215,7 +215,7 @@ func (r *run) kill(x *ast.KillStatement) error {
 	if err != nil {
 		return err
 	}
-	if err := r.permitAdmin("KILL"); err != nil {
+	if err := r.permitAdmin(); err != nil {
 		return err
 	}
 	if !x.WithStatusOnly {

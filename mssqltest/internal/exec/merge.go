@@ -196,6 +196,9 @@ func (m *merge) insertArm(c *compiler, a *mergeArm, act *ast.InsertMergeAction) 
 		in.cols, in.given = nil, make([]bool, len(in.given))
 		return nil
 	}
+	if len(src.RowValues) != 1 {
+		return sqlerr.New(102, "VALUES")
+	}
 	row := src.RowValues[0].ColumnValues
 	if len(row) != len(in.cols) {
 		return in.wrongCount(len(row), true)

@@ -154,6 +154,9 @@ func (r *run) defineFunction(n *ast.SchemaObjectName, ps []*ast.ProcedureParamet
 	if err != nil {
 		return err
 	}
+	if n == nil || n.BaseIdentifier == nil {
+		return sqlerr.New(102, "FUNCTION")
+	}
 	f := &function{name: n.BaseIdentifier.Value, params: params, b: r.b}
 	kind := "FN"
 	switch x := ret.(type) {

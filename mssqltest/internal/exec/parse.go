@@ -2,6 +2,7 @@ package exec
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"sync"
 
@@ -75,7 +76,7 @@ func parseBatch(text string) (*batch, error) {
 	if err != nil {
 		return nil, err
 	}
-	script, perr := parser.Parse(context.Background(), strings.NewReader(mended))
+	script, perr := parseText(mended)
 	if perr != nil {
 		return nil, syntaxError(perr, toks, b.lines)
 	}
@@ -90,11 +91,21 @@ func parseBatch(text string) (*batch, error) {
 	for _, bt := range script.Batches {
 		b.stmts = append(b.stmts, bt.Statements...)
 	}
-	v := verifier{toks: toks, lines: b.lines, first: true}
+	v := verifier{toks: toks, lines: b.lines}
 	if err := v.batch(b.stmts); err != nil {
 		return nil, err
 	}
 	return b, nil
+}
+
+// parseText calls teesql, which may panic on a text that no one has tried before.
+func parseText(text string) (script *ast.Script, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			script, err = nil, fmt.Errorf("parsing: %v", p)
+		}
+	}()
+	return parser.Parse(context.Background(), strings.NewReader(text))
 }
 
 // syntaxError turns teesql's message into 102 or 156. teesql says which token it saw, seldom where; the line is that of

@@ -181,7 +181,7 @@ func (r *run) permitDatabase(db *storage.Database, perm string) error {
 }
 
 // permitAdmin is for statements that only sysadmin may run here.
-func (r *run) permitAdmin(what string) error {
+func (r *run) permitAdmin() error {
 	if r.s.IsSysadmin() {
 		return nil
 	}

@@ -91,9 +91,6 @@ func (r *run) context(db *storage.Database) *Context {
 
 func (r *run) lookup(name string) *variable { return r.vars[strings.ToLower(name)] }
 
-// frameRun is the run itself; functions that read scope state use it.
-func (r *run) frameRun() *run { return r }
-
 func (r *run) maxRecursion() int {
 	if r.recursion >= 0 && r.recursion != 0 {
 		return r.recursion

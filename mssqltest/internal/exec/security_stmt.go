@@ -28,14 +28,14 @@ func (r *run) securityStatement(st ast.Statement) (func() error, bool) {
 		return do(func() error { return r.alterLogin(x) })
 	case *ast.AlterLoginEnableDisableStatement:
 		return do(func() error {
-			if err := r.permitAdmin("ALTER LOGIN"); err != nil {
+			if err := r.permitAdmin(); err != nil {
 				return err
 			}
 			return sec.AlterLogin(x.Name.Value, func(l *storage.Login) { l.Disabled = !x.IsEnable })
 		})
 	case *ast.DropLoginStatement:
 		return do(func() error {
-			if err := r.permitAdmin("DROP LOGIN"); err != nil {
+			if err := r.permitAdmin(); err != nil {
 				return err
 			}
 			if _, ok := sec.Login(x.Name.Value); !ok && x.IsIfExists {
@@ -94,7 +94,7 @@ func stringOf(n ast.ScalarExpression) (string, bool) {
 }
 
 func (r *run) createLogin(x *ast.CreateLoginStatement) error {
-	if err := r.permitAdmin("CREATE LOGIN"); err != nil {
+	if err := r.permitAdmin(); err != nil {
 		return err
 	}
 	src, ok := x.Source.(*ast.PasswordCreateLoginSource)
@@ -121,7 +121,7 @@ func (r *run) createLogin(x *ast.CreateLoginStatement) error {
 
 func (r *run) alterLogin(x *ast.AlterLoginOptionsStatement) error {
 	if !sameName(x.Name.Value, r.s.login) {
-		if err := r.permitAdmin("ALTER LOGIN"); err != nil {
+		if err := r.permitAdmin(); err != nil {
 			return err
 		}
 	}
@@ -235,7 +235,7 @@ func (r *run) alterRole(x *ast.AlterRoleStatement) error {
 }
 
 func (r *run) alterServerRole(x *ast.AlterServerRoleStatement) error {
-	if err := r.permitAdmin("ALTER SERVER ROLE"); err != nil {
+	if err := r.permitAdmin(); err != nil {
 		return err
 	}
 	sec := r.s.in.Storage.Logins

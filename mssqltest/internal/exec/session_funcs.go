@@ -33,7 +33,7 @@ var sessionFuncs map[string]sessionFunc
 func init() {
 	argName := []value.Type{nvarcharType(776, nil)}
 	sessionFuncs = map[string]sessionFunc{
-		"SCOPE_IDENTITY": {0, 0, fixedType(identityType), nil, func(r *run, _ []value.Value) (value.Value, error) { return r.frameRun().scopeIdentity, nil }},
+		"SCOPE_IDENTITY": {0, 0, fixedType(identityType), nil, func(r *run, _ []value.Value) (value.Value, error) { return r.scopeIdentity, nil }},
 		"XACT_STATE": {0, 0, fixedType(value.Type{ID: value.SmallInt}), nil, func(r *run, _ []value.Value) (value.Value, error) {
 			return value.NewInt(value.SmallInt, r.s.tran.state()), nil
 		}},
@@ -64,12 +64,11 @@ func init() {
 			return value.NewVarBinary(r.s.contextInfo), nil
 		}},
 		"IDENT_CURRENT": {1, 1, fixedType(identityType), argName, func(r *run, a []value.Value) (value.Value, error) {
-			t, c := r.identityTable(a[0])
+			t, _ := r.identityTable(a[0])
 			if t == nil {
 				return value.Value{}, nil
 			}
 			last, _ := t.IdentityCurrent()
-			_ = c
 			return identityValue(last), nil
 		}},
 		"IDENT_SEED": {1, 1, fixedType(identityType), argName, func(r *run, a []value.Value) (value.Value, error) {

@@ -124,7 +124,7 @@ func defaultText(s string, n ast.ScalarExpression) string {
 		s = strings.TrimSpace(s)
 		s = strings.TrimSpace(s[1 : len(s)-1])
 	}
-	switch x := n.(type) {
+	switch n.(type) {
 	case *ast.IntegerLiteral, *ast.NumericLiteral, *ast.RealLiteral, *ast.MoneyLiteral:
 		return "((" + s + "))"
 	case *ast.UnaryExpression:
@@ -133,8 +133,6 @@ func defaultText(s string, n ast.ScalarExpression) string {
 		return "(NULL)"
 	case *ast.FunctionCall, *ast.ParameterlessCall:
 		return "(" + strings.ToLower(s) + ")"
-	default:
-		_ = x
 	}
 	return "(" + s + ")"
 }

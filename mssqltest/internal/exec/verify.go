@@ -15,7 +15,6 @@ import (
 type verifier struct {
 	toks  []token
 	lines lineIndex
-	first bool // the statement being looked at is the first of its batch
 }
 
 func (v *verifier) errAt(t token) error {
@@ -257,6 +256,24 @@ func required(n any) bool {
 		return x.Definition != nil && len(x.Definition.ColumnDefinitions) > 0
 	case *ast.ColumnDefinition:
 		return x.DataType != nil || x.ComputedColumnExpression != nil || x.ColumnIdentifier != nil && sameName(x.ColumnIdentifier.Value, "timestamp")
+	case *ast.IndexDefinition:
+		return x.Name != nil
+	case *ast.ProcedureParameter:
+		return x.VariableName != nil && x.DataType != nil
+	case *ast.SelectFunctionReturnType:
+		return x.SelectStatement != nil
+	case *ast.TableValuedFunctionReturnType:
+		return x.DeclareTableVariableBody != nil && x.DeclareTableVariableBody.VariableName != nil
+	case *ast.CreateViewStatement:
+		return x.SchemaObjectName != nil && x.SelectStatement != nil
+	case *ast.CreateOrAlterViewStatement:
+		return x.SchemaObjectName != nil && x.SelectStatement != nil
+	case *ast.AlterViewStatement:
+		return x.SchemaObjectName != nil && x.SelectStatement != nil
+	case *ast.ValuesInsertSource:
+		return x.IsDefaultValues || len(x.RowValues) > 0
+	case *ast.CommonTableExpression:
+		return x.ExpressionName != nil && x.QueryExpression != nil
 	case *ast.TryCatchStatement:
 		return x.CatchStatements != nil && x.TryStatements != nil
 	case *ast.ExecuteStatement:
@@ -295,6 +312,29 @@ func required(n any) bool {
 		return x.FirstExpression != nil && x.SecondExpression != nil
 	case *ast.BooleanScalarPlaceholder:
 		return false
+	case *ast.SchemaObjectName:
+		return x.BaseIdentifier != nil
+	case *ast.CreateSchemaStatement:
+		return x.Name != nil || x.Owner != nil
+	case *ast.AlterIndexStatement:
+		return x.OnName != nil && (x.All || x.Name != nil)
+	case ast.Statement:
+		return definitionNamed(x)
+	}
+	return true
+}
+
+// definitionNamed reports whether a statement that defines something says what.
+func definitionNamed(st ast.Statement) bool {
+	v := reflect.Indirect(reflect.ValueOf(st))
+	kind := v.Type().Name()
+	if !strings.HasPrefix(kind, "Create") && !strings.HasPrefix(kind, "Drop") && !strings.HasPrefix(kind, "Alter") {
+		return true
+	}
+	for _, field := range [...]string{"Name", "SchemaObjectName", "OnName", "DataType", "ProcedureReference"} {
+		if f := v.FieldByName(field); f.IsValid() && (f.Kind() == reflect.Pointer || f.Kind() == reflect.Interface) && f.IsNil() && kind != "AlterTableAlterColumnStatement" {
+			return false
+		}
 	}
 	return true
 }
