@@ -2,6 +2,7 @@ package compat
 
 import (
 	"fmt"
+	"os"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -13,6 +14,9 @@ import (
 // between the read and the check after it. What comes is then a stretch of the changes from their beginning, and if something is
 // missing after it, that is told. Flink-cdc#1291, rivet#50: it was skipped.
 func TestCleanupAtAnyMomentIsNeverSkippedOver(t *testing.T) {
+	if os.Getenv(dsnVariable) != "" {
+		t.Skip("only on the stand-in: cleanup comes between two given statements")
+	}
 	const rows = 12
 	lost, whole := 0, 0
 	for at := range 28 {

@@ -1,6 +1,7 @@
 package compat
 
 import (
+	"os"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -8,6 +9,9 @@ import (
 
 // DBZ-3479, DBZ-1643, DBZ-6388; airbyte#31447, #25237: times of lsn_time_mapping are the server's local time, and were taken for UTC.
 func TestCommitTimesAreInstants(t *testing.T) {
+	if os.Getenv(dsnVariable) != "" {
+		t.Skip("only on the stand-in: it needs servers in several time zones")
+	}
 	for _, zone := range []string{"UTC", "Asia/Tokyo", "America/New_York", "Asia/Kolkata"} {
 		for _, season := range []struct {
 			name  string

@@ -28,7 +28,8 @@
 //	sql error N             the same; its last batch fails with error N
 //	enable T [as I] [columns a,b]   sp_cdc_enable_table on table T of schema dbo, without role and net changes
 //	scan                    waits until the capture job has stored all that was committed so far
-//	cleanup I               sp_cdc_cleanup_change_table of instance I up to the newest transaction
+//	cleanup I [up to its last]   sp_cdc_cleanup_change_table of instance I up to the newest transaction of the database, or
+//	                        of the instance
 //	start, restart          starts the input
 //	start refused "text"    the configuration is not accepted, and the error has the text
 //	expect                  waits for the changes of the block, exactly and in order within each table

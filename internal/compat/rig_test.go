@@ -46,6 +46,9 @@ type rig struct {
 // onStandIn runs a test on a stand-in of its own, in virtual time.
 func onStandIn(t *testing.T, o databaseOptions, f func(r *rig)) {
 	t.Helper()
+	if os.Getenv(dsnVariable) != "" {
+		t.Skip("only on the stand-in: it turns knobs that a real server does not have")
+	}
 	synctest.Test(t, func(t *testing.T) { f(newRig(t, standInDatabase(t.Context(), t, o))) })
 }
 

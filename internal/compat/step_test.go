@@ -86,7 +86,12 @@ func enableStep(r *rig, s step) error {
 }
 
 func cleanupStep(r *rig, s step) error {
-	return execScript(r.ctx, r.db.admin, "DECLARE @low binary(10) = sys.fn_cdc_get_max_lsn()\nEXEC sys.sp_cdc_cleanup_change_table @capture_instance = N'"+s.rest+"', @low_water_mark = @low, @threshold = 5000")
+	instance, keep := strings.CutSuffix(s.rest, " up to its last")
+	low := "sys.fn_cdc_get_max_lsn()"
+	if keep {
+		low = "(SELECT MAX([__$start_lsn]) FROM cdc.[" + instance + "_CT])"
+	}
+	return execScript(r.ctx, r.db.admin, "DECLARE @low binary(10) = "+low+"\nEXEC sys.sp_cdc_cleanup_change_table @capture_instance = N'"+instance+"', @low_water_mark = @low, @threshold = 5000")
 }
 
 func startStep(r *rig, s step) error {

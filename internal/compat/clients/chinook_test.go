@@ -240,13 +240,14 @@ func captured(ctx context.Context, db *sql.DB) (int, error) {
 		err = db.QueryRowContext(ctx, query).Scan(&n)
 		return n, err
 	}
-	for tick := time.NewTicker(20 * time.Millisecond); ; <-tick.C {
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for ; ; <-tick.C {
 		n, err := count("SELECT COUNT(*) FROM cdc.dbo_Genre_CT WHERE GenreId = 99999999")
 		if err != nil {
 			return 0, fmt.Errorf("waiting for the capture job: %w", err)
 		}
 		if n > 0 {
-			tick.Stop()
 			break
 		}
 	}
