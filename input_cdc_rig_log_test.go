@@ -3,6 +3,7 @@ package mssqlcdc
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -37,8 +38,9 @@ func (l *cdcLog) count(text string) (n int) {
 	return n
 }
 
+// String is the log with repeated lines left out.
 func (l *cdcLog) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return strings.Join(l.lines, "\n")
+	return strings.Join(slices.CompactFunc(slices.Clone(l.lines), func(a, b string) bool { return a[len(time.TimeOnly):] == b[len(time.TimeOnly):] }), "\n")
 }
