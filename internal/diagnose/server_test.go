@@ -45,7 +45,7 @@ func TestRun(t *testing.T) {
 		{name: "not enabled", script: "SELECT 1", check: "cdc", severity: diagnose.Error, message: "testdb", remedy: "USE [testdb]; EXEC sys.sp_cdc_enable_db;"},
 		{name: "a system database", script: "SELECT 1", dsn: []string{"database=master"}, check: "cdc", severity: diagnose.Error, message: "system database"},
 		{name: "no table", script: "EXEC sys.sp_cdc_enable_db", check: "tables", severity: diagnose.Error, message: "No table", remedy: "sp_cdc_enable_table"},
-		{name: "pattern without a match", script: enableA, options: diagnose.Options{Include: []string{`dbo\.a`, `dbo\.b`}}, check: "tables", severity: diagnose.Error, message: `dbo\\.b`},
+		{name: "pattern without a match", script: enableA, options: diagnose.Options{Include: []string{`dbo\.a`, `dbo\.b`}}, check: "tables", severity: diagnose.Error, message: `dbo\.b`},
 		{name: "malformed pattern", script: enableA, options: diagnose.Options{Include: []string{`(`}}, check: "config", severity: diagnose.Error, message: `"("`},
 		{
 			name: "login without rights", script: enableA + "; CREATE LOGIN bob WITH PASSWORD = 'Passw0rd!'; CREATE USER bob FOR LOGIN bob",

@@ -13,14 +13,17 @@ func (r *run) tables() bool {
 	var all []catalog.Name
 	var chosen []*catalog.Instance
 	count := make(map[int32]int)
+	hidden := 0
+	grant := "GRANT VIEW DEFINITION TO " + catalog.Quote(r.access.User) + ";"
 	for i := range r.report.State.Instances {
 		inst := &r.report.State.Instances[i]
 		count[inst.SourceID]++
 		if inst.Source.Object == "" {
+			hidden++
 			r.add(Finding{
 				Check: "rights", Severity: Warning,
 				Message: fmt.Sprintf("Login %s may not see the source table of capture instance %s, so its name is unknown and it is not read.", r.access.Login, inst.Capture),
-				Remedy:  "GRANT VIEW DEFINITION TO " + catalog.Quote(r.access.User) + ";",
+				Remedy:  grant,
 			})
 			continue
 		}
@@ -34,19 +37,21 @@ func (r *run) tables() bool {
 			}
 		}
 	}
+	// A table that cannot be seen may be the one that is looked for.
+	unseen, remedy := "", "EXEC sys.sp_cdc_enable_table @source_schema = N'dbo', @source_name = N'…', @role_name = NULL;"
+	if hidden > 0 {
+		unseen = fmt.Sprintf(" Login %s may not see the source tables of %d capture instances.", r.access.Login, hidden)
+		remedy = grant
+	}
 	for _, pattern := range r.matcher.Unmatched(all) {
 		r.add(Finding{
 			Check: "tables", Severity: Error,
-			Message: fmt.Sprintf("The include pattern %s matches no table with change data capture. A pattern has to match the whole of schema.table, case included.", pattern),
-			Remedy:  "EXEC sys.sp_cdc_enable_table @source_schema = N'…', @source_name = N'…', @role_name = NULL;",
+			Message: fmt.Sprintf("The include pattern %s matches no table with change data capture. A pattern has to match the whole of schema.table, case included.", pattern) + unseen,
+			Remedy:  remedy,
 		})
 	}
 	if len(chosen) == 0 {
-		r.add(Finding{
-			Check: "tables", Severity: Error,
-			Message: "No table with change data capture is chosen.",
-			Remedy:  "EXEC sys.sp_cdc_enable_table @source_schema = N'dbo', @source_name = N'…', @role_name = NULL;",
-		})
+		r.add(Finding{Check: "tables", Severity: Error, Message: "No table with change data capture is chosen." + unseen, Remedy: remedy})
 		return true
 	}
 	for _, inst := range chosen {
