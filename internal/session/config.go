@@ -37,6 +37,8 @@ type Config struct {
 	LockTimeout time.Duration
 	// Init are statements that run after the session's own settings.
 	Init []string
+	// RawTDS says how bulk loads are made; "" is RawAuto.
+	RawTDS RawMode
 }
 
 // OpenFedAuth makes a connector for a connection string with fedauth. It is nil

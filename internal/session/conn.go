@@ -26,6 +26,11 @@ type Conn struct {
 	dialer  *watchedDialer
 	secrets []string
 
+	rawMode   RawMode
+	encrypted bool // the connection string asks for TLS
+	raw       *rawConn
+	rawErr    error // why raw is nil, once that was tried
+
 	mu     sync.Mutex
 	broken bool
 	closed bool

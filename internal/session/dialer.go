@@ -44,6 +44,16 @@ func (d *watchedDialer) DialContext(ctx context.Context, network, address string
 	return conn, nil
 }
 
+// last is the socket that was dialled last, which is the one that the driver uses.
+func (d *watchedDialer) last() net.Conn {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if len(d.conns) == 0 {
+		return nil
+	}
+	return d.conns[len(d.conns)-1]
+}
+
 // closeAll closes every socket that was made, and every one to come.
 func (d *watchedDialer) closeAll() {
 	d.mu.Lock()

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	mssql "github.com/microsoft/go-mssqldb"
+	"github.com/microsoft/go-mssqldb/msdsn"
 )
 
 // Open connects, logs in and sets the session up. ctx bounds all of it, the
@@ -37,8 +38,19 @@ func Open(ctx context.Context, cfg Config) (*Conn, error) {
 	if cfg.Dial != nil {
 		connector.Dialer = hostDialer{dialer}
 	}
+	mode, err := ParseRawMode(string(cfg.RawTDS))
+	if err != nil {
+		return nil, err
+	}
 	stop := context.AfterFunc(ctx, dialer.closeAll)
 	conn, err := login(ctx, connector, dialer, initSQL(cfg))
+	if err == nil {
+		conn.secrets, conn.rawMode = p.secrets, mode
+		conn.encrypted = p.parsed.Encryption == msdsn.EncryptionRequired || p.parsed.Encryption == msdsn.EncryptionStrict
+		if mode == RawRequire {
+			err = conn.take(ctx)
+		}
+	}
 	// When the bound has passed, the socket is already closed, whatever the
 	// driver says.
 	if !stop() || err != nil {
@@ -52,7 +64,6 @@ func Open(ctx context.Context, cfg Config) (*Conn, error) {
 		}
 		return nil, fmt.Errorf("connecting to %s: %w", serverName(p), redactError(err, p.secrets))
 	}
-	conn.secrets = p.secrets
 	return conn, nil
 }
 

@@ -1,0 +1,134 @@
+package session
+
+import (
+	"bytes"
+	"context"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"example.com/mssqlcdc/internal/tds"
+)
+
+// errRawOff is the reason of a connection whose configuration wants no raw requests.
+var errRawOff = errors.New("raw_tds is off")
+
+// Raw tells whether bulk loads of this connection speak TDS themselves, and if
+// not, why. It may make two small requests, once per connection.
+func (c *Conn) Raw(ctx context.Context) (bool, error) {
+	err := c.take(ctx)
+	return err == nil, err
+}
+
+// take takes the transport if that was not done yet. Its answer is kept, except
+// that of a ctx that ended.
+func (c *Conn) take(ctx context.Context) error {
+	switch {
+	case c.raw != nil:
+		return nil
+	case c.rawErr != nil:
+		return c.rawErr
+	case c.rawMode == RawOff:
+		c.rawErr = errRawOff
+		return c.rawErr
+	}
+	raw, err := newRawConn(c.driver, c.dialer.last(), c.encrypted)
+	if err == nil {
+		err = c.probe(ctx, raw)
+	}
+	if err != nil {
+		if ctx.Err() == nil {
+			c.rawErr = err
+		}
+		return err
+	}
+	c.raw = raw
+	return nil
+}
+
+// probe asks the server the same through the driver and past it.
+func (c *Conn) probe(ctx context.Context, raw *rawConn) error {
+	if err := c.usable(ctx); err != nil {
+		return err
+	}
+	row, err := c.QueryRow(ctx, sqlSPID, "")
+	if err != nil {
+		return fmt.Errorf("probing the connection through the driver: %w", err)
+	}
+	// From here on the driver may keep its goroutine for a moment.
+	if err := raw.again(c.driver); err != nil {
+		return err
+	}
+	var got [][]byte
+	rows := 0
+	_, err = c.rawBatch(ctx, raw, sqlProbe, func(_ *tds.ColMetaData, cells [][]byte) {
+		rows++
+		got = got[:0]
+		for _, cell := range cells {
+			got = append(got, bytes.Clone(cell))
+		}
+	})
+	if err != nil {
+		return fmt.Errorf("probing the connection: %w", err)
+	}
+	if rows != 1 || !probeAnswer(got, row[0]) {
+		c.markBroken()
+		c.dialer.closeAll()
+		return errors.New("probing the connection: the server's raw answer is not what the driver reads")
+	}
+	return nil
+}
+
+// probeAnswer compares the answer to sqlProbe with what it has to be.
+func probeAnswer(cells [][]byte, spid driver.Value) bool {
+	if len(cells) != 5 {
+		return false
+	}
+	id, ok := tds.Int64(cells[0])
+	seven, okSeven := tds.Int64(cells[3])
+	want, err := strconv.ParseInt(fmt.Sprint(spid), 10, 64)
+	return ok && err == nil && id == want && bytes.Equal(cells[1], []byte{1, 2}) &&
+		tds.DecodeUTF16(cells[2]) == "é" && okSeven && seven == 7 && cells[4] == nil
+}
+
+// rawBatch runs a batch past the driver and reads its reply. When ctx ends, the
+// server is asked to give up, and its confirmation is awaited for the drain bound.
+func (c *Conn) rawBatch(ctx context.Context, raw *rawConn, text string, row func(*tds.ColMetaData, [][]byte)) (*reply, error) {
+	release := c.watch(ctx)
+	defer release()
+	if err := raw.sendBatch(text); err != nil {
+		return nil, c.fail(ctx, err)
+	}
+	stop := raw.attendOn(ctx)
+	p, err := raw.read(row)
+	attended := stop()
+	if err == nil && attended && !p.confirmed {
+		_, err = raw.read(nil)
+	}
+	return p, c.outcome(ctx, p, err, attended && (p == nil || p.confirmed))
+}
+
+// outcome turns a reply into an error and records what it means for the
+// connection. cancelled says that the server has given the request up.
+func (c *Conn) outcome(ctx context.Context, p *reply, err error, cancelled bool) error {
+	switch {
+	case err != nil:
+		return c.fail(ctx, err)
+	case p.fatal:
+		err := p.err()
+		if err == nil {
+			err = errors.New("the server has ended the session")
+		}
+		c.markBroken()
+		c.dialer.closeAll()
+		return redactError(err, c.secrets)
+	case cancelled:
+		return ctx.Err()
+	case len(p.errs) > 0:
+		return redactError(p.err(), c.secrets)
+	case p.failed:
+		return errors.New("the server did not complete the request and gave no reason")
+	}
+	return nil
+}
