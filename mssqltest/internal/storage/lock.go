@@ -3,6 +3,7 @@ package storage
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -160,7 +161,7 @@ func (m *lockManager) request(o *lockOwner, res resource, mode Mode, nowait bool
 	if g != nil {
 		want = join(g.mode, mode)
 	}
-	if s.grantable(o, want) && (g != nil || len(s.queue) == 0) {
+	if s.grantable(o, want) && (g != nil || len(s.queue) == 0 || want == SchS && !s.awaits(SchM)) {
 		s.grant(o, want)
 		return nil
 	}
@@ -173,6 +174,12 @@ func (m *lockManager) request(o *lockOwner, res resource, mode Mode, nowait bool
 	m.waiting[o.node()] = append(m.waiting[o.node()], w)
 	m.breakDeadlocks(w)
 	return w
+}
+
+// awaits tells whether anybody waits for a mode. A schema lock goes past all who do not wait for the schema: what reads row
+// versions, or dirty, does not wait behind a writer that waits.
+func (s *lockState) awaits(mode Mode) bool {
+	return slices.ContainsFunc(s.queue, func(w *waiter) bool { return w.want == mode })
 }
 
 func (s *lockState) grant(o *lockOwner, mode Mode) {

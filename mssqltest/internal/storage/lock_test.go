@@ -360,3 +360,29 @@ func TestUnlock(t *testing.T) {
 	d.commit(tx)
 	wantNoLocks(t, d.in)
 }
+
+// TestSchemaLocksPassWaitingWriters: what reads versions does not wait behind a writer that waits for somebody else.
+func TestSchemaLocksPassWaitingWriters(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newTestDB(t, "1,10,x")
+		holder := d.begin(ReadCommitted)
+		if _, err := d.read(holder, byKey, Range{}, Access{Hint: TabLock | HoldLock}); err != nil {
+			t.Fatal(err)
+		}
+		writer := d.begin(ReadCommitted)
+		blocked, wait := pending(func() error { return d.setA(writer, 1, 11) })
+		synctest.Wait()
+		if !blocked() {
+			t.Fatal("the writer does not wait")
+		}
+		r := d.in.Begin(TxOptions{Isolation: Snapshot, LockTimeout: func() time.Duration { return 0 }})
+		d.wantRows(r, 0, "1,10,x")
+		r.Rollback()
+		holder.Rollback()
+		if err := wait(); err != nil {
+			t.Fatal(err)
+		}
+		writer.Rollback()
+		wantNoLocks(t, d.in)
+	})
+}
