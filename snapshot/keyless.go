@@ -45,6 +45,7 @@ func (r *Reader) ReadAll(ctx context.Context, guard Conn, limits Limits, each fu
 	}
 	if err != nil {
 		r.builder.Discard()
+		p.abandon(ctx)
 		return Mark{}, p.explain(err)
 	}
 	if p.lock == nil {
@@ -87,7 +88,7 @@ func (p *pass) run(ctx context.Context) error {
 }
 
 func (p *pass) begun(ctx context.Context, row []driver.Value) error {
-	if err := width(row, 3); err != nil {
+	if err := width(row, 4); err != nil {
 		return err
 	}
 	now, ok := row[0].(time.Time)
@@ -98,8 +99,11 @@ func (p *pass) begun(ctx context.Context, row []driver.Value) error {
 	if p.lock == nil {
 		return nil
 	}
-	if server, database := fmt.Sprint(row[1]), fmt.Sprint(row[2]); server != p.lock.server || database != p.lock.database {
-		return fmt.Errorf("the two connections are to different servers, %s and %s; a table without a key is read from the primary alone", p.lock.server, server)
+	switch at := placeOf(row[1:]); {
+	case at.updateability != "READ_WRITE":
+		return errReplica
+	case at != p.lock.place:
+		return fmt.Errorf("the two connections are to different servers, %s and %s; a table without a key is read from the primary alone", p.lock.place.server, at.server)
 	}
 	return p.lock.release(ctx)
 }
@@ -163,6 +167,15 @@ func (p *pass) flush() error {
 	}
 	p.refused = p.each(page)
 	return p.refused
+}
+
+// abandon ends the transaction of a pass that came to no end, which a session that
+// goes on would keep.
+func (p *pass) abandon(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseBound)
+	defer cancel()
+	// The pass has failed already; a session that is broken has no transaction.
+	_ = run(ctx, p.reader.conn, statement{text: sqlEndTransaction}, func(int, []string, []driver.Value) error { return nil })
 }
 
 // explain leaves alone what the caller or this package has said already.

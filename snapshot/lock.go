@@ -15,14 +15,21 @@ type tableLock struct {
 	table  string
 	object string
 
-	held             bool
-	mark             Mark
-	server, database string
+	held  bool
+	mark  Mark
+	place place
+}
+
+// place is what sqlPlace selects.
+type place struct{ server, database, updateability string }
+
+func placeOf(row []driver.Value) place {
+	return place{fmt.Sprint(row[0]), fmt.Sprint(row[1]), fmt.Sprint(row[2])}
 }
 
 // take waits for the lock. The mark is taken while it is held.
 func (l *tableLock) take(ctx context.Context) error {
-	var tranCount, updateability driver.Value
+	var tranCount driver.Value
 	l.held = true // whatever happens, there may be a transaction to end
 	err := run(ctx, l.conn, statement{text: sqlLock(l.object)}, func(set int, _ []string, row []driver.Value) (err error) {
 		if set == 0 {
@@ -39,15 +46,14 @@ func (l *tableLock) take(ctx context.Context) error {
 		}
 		l.mark.Time = time.Date(at.Year(), at.Month(), at.Day(), at.Hour(), at.Minute(), at.Second(), at.Nanosecond(), time.UTC)
 		l.mark.OffsetMinutes = int(offset)
-		l.server, l.database = fmt.Sprint(row[2]), fmt.Sprint(row[3])
-		updateability, tranCount = row[4], row[5]
+		l.place, tranCount = placeOf(row[2:5]), row[5]
 		return nil
 	})
 	switch {
 	case err != nil:
 		err = fmt.Errorf("locking the table for the moment in which its snapshot begins: %w", err)
-	case updateability != "READ_WRITE":
-		err = errors.New("the connection is to a read-only replica, where writers cannot be kept out; a table without a key is read from the primary alone: take ApplicationIntent=ReadOnly out of the connection string")
+	case l.place.updateability != "READ_WRITE":
+		err = errReplica
 	case tranCount != int64(1):
 		err = fmt.Errorf("locking the table: the server says that %v transactions are open, not one", tranCount)
 	}
@@ -68,7 +74,7 @@ func (l *tableLock) release(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseBound)
 	defer cancel()
 	var tranCount driver.Value
-	err := run(ctx, l.conn, statement{text: sqlUnlock}, func(_ int, _ []string, row []driver.Value) error {
+	err := run(ctx, l.conn, statement{text: sqlEndTransaction}, func(_ int, _ []string, row []driver.Value) error {
 		tranCount = row[0]
 		return nil
 	})
@@ -80,6 +86,8 @@ func (l *tableLock) release(ctx context.Context) error {
 	}
 	return nil
 }
+
+var errReplica = errors.New("the connection is to a read-only replica, where writers cannot be kept out; a table without a key is read from the primary alone: take ApplicationIntent=ReadOnly out of the connection string")
 
 // releaseBound is how long the release of the lock may take.
 const releaseBound = 5 * time.Second

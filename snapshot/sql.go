@@ -26,8 +26,12 @@ BEGIN
 SELECT c.start_lsn FROM cdc.change_tables AS c WHERE c.capture_instance = @instance`
 	declInstance = "@instance nvarchar(128)"
 
-	// sqlUnlock ends the transaction of sqlLock.
-	sqlUnlock = "SELECT @@TRANCOUNT; IF @@TRANCOUNT > 0 ROLLBACK TRANSACTION"
+	// sqlEndTransaction ends the transaction of a session, if there is one, and tells.
+	sqlEndTransaction = "SELECT @@TRANCOUNT; IF @@TRANCOUNT > 0 ROLLBACK TRANSACTION"
+
+	// sqlPlace is where a session is: its server and database, and READ_WRITE on
+	// the primary.
+	sqlPlace = "@@SERVERNAME, DB_NAME(), CAST(DATABASEPROPERTYEX(DB_NAME(), N'Updateability') AS nvarchar(128))"
 
 	// sqlResolve finds the first transaction after a mark, and the one before it.
 	sqlResolve = `DECLARE @next binary(10);
@@ -49,8 +53,7 @@ BEGIN TRANSACTION;
 SELECT TOP (1) @x = 1 FROM ` + object + ` WITH (TABLOCK, HOLDLOCK);
 WAITFOR DELAY '00:00:00.010';
 SELECT MAX(m.start_lsn) FROM cdc.lsn_time_mapping AS m;
-SELECT GETDATE(), DATEPART(TZOFFSET, SYSDATETIMEOFFSET()), @@SERVERNAME, DB_NAME(),
- CAST(DATABASEPROPERTYEX(DB_NAME(), N'Updateability') AS nvarchar(128)), @@TRANCOUNT`
+SELECT GETDATE(), DATEPART(TZOFFSET, SYSDATETIMEOFFSET()), ` + sqlPlace + `, @@TRANCOUNT`
 }
 
 // pass is the statement that reads all of the table in one SNAPSHOT transaction.
@@ -65,7 +68,7 @@ func (p *plan) pass() statement {
 BEGIN TRANSACTION;
 SELECT TOP (1) @x = 1 FROM ` + p.object + `;
 WAITFOR DELAY '00:00:00.010';
-SELECT SYSUTCDATETIME(), @@SERVERNAME, DB_NAME();
+SELECT SYSUTCDATETIME(), ` + sqlPlace + `;
 RAISERROR (N'', 0, 1) WITH NOWAIT;
 SELECT ` + list + p.from("", true) + `
 OPTION (MAXDOP 1);
