@@ -16,7 +16,7 @@ import (
 //	go test -count=1 -v -run TestOrderOverRestarts .
 func TestOrderOverRestarts(t *testing.T) {
 	seeds := uint64(1)
-	if os.Getenv("MSSQLCDC_LONG") == "1" {
+	if os.Getenv("MSSQLCDC_LONG") != "" {
 		seeds = 20
 	}
 	for _, store := range []string{"file", "file, killed", "table"} {

@@ -29,6 +29,7 @@ type orderConfig struct {
 	ordering    string
 	maxInFlight int
 	late        bool   // the output takes eight batches at a time and answers some of them late
+	gather      bool   // the output gathers larger batches, for a short time
 	store       string // more fields: where positions are kept
 }
 
@@ -39,6 +40,9 @@ func (c orderConfig) String() string {
 	if c.late {
 		name += " late answers"
 	}
+	if c.gather {
+		name += " gathered"
+	}
 	return name
 }
 
@@ -46,9 +50,12 @@ func (c orderConfig) String() string {
 func startOrderRun(t *testing.T, shop *orderShop, c orderConfig, seed uint64) *orderRun {
 	t.Helper()
 	r := &orderRun{log: &orderLog{}, output: newMoodyOutput(seed, c.late), ended: make(chan error, 1)}
-	outputs := 1
+	outputs, policy := 1, service.BatchPolicy{}
 	if c.late {
 		outputs = 8
+	}
+	if c.gather {
+		policy = service.BatchPolicy{Count: 100, Period: "20ms"}
 	}
 	env := service.GlobalEnvironment().Clone()
 	err := errors.Join(
@@ -57,7 +64,7 @@ func startOrderRun(t *testing.T, shop *orderShop, c orderConfig, seed uint64) *o
 			return watchedInput{in, r.log}, err
 		}),
 		env.RegisterBatchOutput("moody", service.NewConfigSpec(), func(*service.ParsedConfig, *service.Resources) (service.BatchOutput, service.BatchPolicy, int, error) {
-			return r.output, service.BatchPolicy{}, outputs, nil
+			return r.output, policy, outputs, nil
 		}))
 	if err != nil {
 		t.Fatal(err)
@@ -138,12 +145,13 @@ func (r *orderRun) judge(truth *orderTruth, c orderConfig, start map[string]int)
 //	go test -count=1 -v -run TestOrderWithRefusals .
 func TestOrderWithRefusals(t *testing.T) {
 	seeds, transactions := uint64(1), 120
-	if os.Getenv("MSSQLCDC_LONG") == "1" {
+	if os.Getenv("MSSQLCDC_LONG") != "" {
 		seeds, transactions = 20, 400
 	}
 	for _, c := range []orderConfig{
 		{ordering: "table"}, {ordering: "table", maxInFlight: 1}, {ordering: "table", late: true}, {ordering: "table", maxInFlight: 3, late: true},
 		{ordering: "global"}, {ordering: "global", maxInFlight: 1}, {ordering: "global", late: true}, {ordering: "global", maxInFlight: 3, late: true},
+		{ordering: "global", gather: true},
 	} {
 		for seed := range seeds {
 			t.Run(fmt.Sprintf("%s seed=%d", c, seed), func(t *testing.T) {
