@@ -19,7 +19,7 @@ import (
 )
 
 // extraMetadata are the keys that the field metadata may name.
-var extraMetadata = []string{"database", "seqval", "command_id", "transaction_id", "source_ts_ms", "capture_instance", "changed_columns"}
+var extraMetadata = []string{"database", "seqval", "command_id", "transaction_id", "source_ts_ms", "capture_instance", "changed_columns", "snapshot_id"}
 
 // messageWriter turns batches into messages. It is used by one goroutine.
 type messageWriter struct {
@@ -94,6 +94,9 @@ func (w *messageWriter) write(b *capture.Batch) (service.MessageBatch, error) {
 
 // run writes the messages of one run.
 func (w *messageWriter) run(r capture.Run) error {
+	if r.Snapshot != nil {
+		return w.snapshot(r)
+	}
 	plan, err := w.plan(r)
 	if err != nil {
 		return err

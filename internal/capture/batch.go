@@ -13,8 +13,19 @@ import (
 type Run struct {
 	Table    *Table
 	Layout   *Layout
-	Page     *changetable.Page
+	Page     *changetable.Page // nil for rows of a snapshot
+	Snapshot *SnapshotRun      // nil for changes
 	From, To int
+}
+
+// release gives the run's page back.
+func (r Run) release() {
+	switch {
+	case r.Snapshot == nil:
+		r.Page.Release()
+	case r.Snapshot.Page != nil:
+		r.Snapshot.Page.Release()
+	}
 }
 
 // Layout is the shape of the records of one reading of a capture instance. There is one pointer for each, so a plan made
@@ -58,7 +69,7 @@ func (b *Batch) Ack(err error) { b.ack(err) }
 // release gives the pages back to their reader.
 func (b *Batch) release() {
 	for _, r := range b.Runs {
-		r.Page.Release()
+		r.release()
 	}
 }
 

@@ -26,6 +26,7 @@ type Config struct {
 	MaxInFlight    int // most batches of a lane that are out; 0 = no bound of its own
 	Global         bool
 
+	Snapshots    Snapshots
 	PollInterval time.Duration
 	Heartbeat    time.Duration
 
@@ -50,6 +51,10 @@ func (c Config) Validate() error {
 	positive("max_connections", c.MaxConnections)
 	if c.Limit > 0 && c.MaxRows > c.Limit {
 		errs = append(errs, fmt.Errorf("checkpoint_limit (%d) must not be below batching.count (%d), or no batch ever fits", c.Limit, c.MaxRows))
+	}
+	if c.Snapshots.On || c.Snapshots.OnGap {
+		positive("snapshot_max_batch_size", c.Snapshots.ChunkRows)
+		positive("max_parallel_snapshot_tables", c.Snapshots.Tables)
 	}
 	if c.PollInterval <= 0 {
 		errs = append(errs, errors.New("poll_interval must be above 0"))
@@ -119,6 +124,8 @@ type Observer interface {
 	Position(table string, pos checkpoint.Position, lag time.Duration)
 	// State: a table changed its state; cause says why, nil for Streaming.
 	State(table string, s State, cause error)
+	// Snapshot: so many rows of about total were given out of a table's snapshot, and whether that is all.
+	Snapshot(table string, rows, total int64, finished bool)
 	// Connections: that many connections more (or, below 0, less) read a table.
 	Connections(table string, change int)
 	// Redelivered: that many changes of a table were refused, and go out again unless the table is stopped.

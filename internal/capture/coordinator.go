@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"example.com/mssqlcdc/changetable"
@@ -21,7 +23,8 @@ type coordinator struct {
 	flow    *Flow
 	run     context.Context // of the workers
 	stored  map[string]checkpoint.Position
-	seen    bool // the tables of the start are known
+	seen    bool      // the tables of the start are known
+	leaving []*worker // of tables that have gone, until everything of them is acknowledged
 	hidden  map[string]bool
 	asked   checkpoint.LSN // the watermark that level tables were last asked for
 	health  health
@@ -86,10 +89,13 @@ func (c *coordinator) turn(ctx context.Context, state *catalog.State) error {
 	if high.Compare(f.high.LSN) >= 0 {
 		f.high = state.High
 	}
-	var level, behind []*worker
+	var level, behind, taking []*worker
 	for _, w := range f.workers {
 		switch {
 		case w.lane.stop:
+		case w.snapshotting():
+			taking = append(taking, w)
+		case f.cfg.Snapshots.Only && w.taken:
 		case !w.checked:
 			behind = append(behind, w)
 		case w.level(high):
@@ -99,12 +105,15 @@ func (c *coordinator) turn(ctx context.Context, state *catalog.State) error {
 			behind = append(behind, w)
 		}
 	}
+	for _, w := range taking {
+		w.aim(high)
+	}
 	tables := len(f.workers)
 	f.mu.Unlock()
 	f.cfg.Observer.Polled(high, state.Age, tables, len(behind))
 	c.health.look(ctx, state, high.Compare(c.asked) > 0)
-	if f.merge != nil && f.merge.busy() {
-		return nil
+	if f.merge != nil && (f.merge.busy() || len(taking) > 0) {
+		return nil // under ordering global, changes wait until every snapshot is there
 	}
 	if len(level) > 0 {
 		found, err := c.probe(ctx, state.High, level)
@@ -204,25 +213,21 @@ func (c *coordinator) discover(ctx context.Context, state *catalog.State) error 
 	f := c.flow
 	tables, hidden := group(state.Instances, f.cfg.Tables)
 	c.tellHidden(hidden)
-	present := map[int32]bool{}
+	owners := map[string]int32{}
+	for _, in := range state.Instances {
+		owners[in.Capture] = in.SourceID
+	}
+	c.settle()
+	present, names := map[int32]bool{}, map[string]int32{}
 	for _, t := range tables {
 		present[t.id] = true
-		f.mu.Lock()
-		w := f.workers[t.id]
-		if w != nil {
-			w.table.instances = t.instances
-		}
-		f.mu.Unlock()
-		if w == nil {
-			if err := c.add(ctx, t, state); err != nil {
-				return err
-			}
-		}
+		names[t.key()] = t.id
 	}
 	f.mu.Lock()
 	var gone []*worker
 	for id, w := range f.workers {
-		if !present[id] {
+		// A table that was renamed is read on under its old name, unless another table has taken that.
+		if other, taken := names[w.table.key()]; !present[id] || taken && other != id && f.workers[other] == nil {
 			gone = append(gone, w)
 			delete(f.workers, id)
 		}
@@ -230,10 +235,64 @@ func (c *coordinator) discover(ctx context.Context, state *catalog.State) error 
 	f.mu.Unlock()
 	for _, w := range gone {
 		close(w.gone)
+		c.leaving = append(c.leaving, w)
 		f.cfg.Observer.State(w.table.key(), Gone, errGone)
+	}
+	for _, t := range tables {
+		f.mu.Lock()
+		w := f.workers[t.id]
+		if w != nil {
+			w.table.instances = t.instances
+		}
+		f.mu.Unlock()
+		if w != nil || c.occupied(t) {
+			continue
+		}
+		if err := c.add(ctx, t, state, owners); err != nil {
+			return err
+		}
 	}
 	c.seen = true
 	return nil
+}
+
+// settle forgets the tables that have gone when everything of them is acknowledged.
+func (c *coordinator) settle() {
+	f := c.flow
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	c.leaving = slices.DeleteFunc(c.leaving, func(w *worker) bool {
+		select {
+		case <-w.ended:
+		default:
+			return false
+		}
+		if !w.lane.empty() {
+			return false
+		}
+		if f.merge == nil {
+			delete(f.lanes, w.lane)
+		}
+		return true
+	})
+}
+
+// occupied tells whether a table has to wait until an earlier reading of it, or of another one under its name, is acknowledged:
+// their changes and positions must not mix.
+func (c *coordinator) occupied(t *Table) bool {
+	f := c.flow
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	same := func(w *worker) bool { return w.table.id == t.id || w.table.key() == t.key() }
+	if slices.ContainsFunc(c.leaving, same) {
+		return true
+	}
+	for _, w := range f.workers {
+		if same(w) {
+			return true
+		}
+	}
+	return false
 }
 
 // tellHidden says once of each instance whose source table the login cannot see.
@@ -251,15 +310,17 @@ func (c *coordinator) tellHidden(hidden []string) {
 
 // add starts the worker of a table, at its stored position or where start_from says. A table that appears while the flow runs
 // begins with its first change.
-func (c *coordinator) add(ctx context.Context, t *Table, state *catalog.State) error {
+func (c *coordinator) add(ctx context.Context, t *Table, state *catalog.State, owners map[string]int32) error {
 	f := c.flow
 	l := newLane(f.cfg.MaxInFlight)
 	if f.merge != nil {
 		l = f.merge.lane
 	}
 	w := newWorker(f, t, l)
-	pos, stored := c.storedPosition(t)
-	if !stored {
+	pos, stored := c.storedPosition(t, owners)
+	w.wanted = !stored && f.cfg.Snapshots.On
+	w.taken = stored && pos.Snapshot == nil
+	if !stored && !w.wanted {
 		var err error
 		if pos, err = c.startPosition(ctx, t, state); err != nil {
 			return err
@@ -276,27 +337,32 @@ func (c *coordinator) add(ctx context.Context, t *Table, state *catalog.State) e
 	f.lanes[l] = true
 	f.mu.Unlock()
 	f.cfg.Observer.State(t.key(), Streaming, nil)
-	f.group.Go(func() error { return f.ended(w.run(c.run)) })
+	f.group.Go(func() error {
+		defer close(w.ended)
+		return f.ended(w.run(c.run))
+	})
 	return nil
 }
 
-// storedPosition finds the position of a table by its name, or by its capture instance: the table may have been renamed. A
-// table that was gone for a while goes on where it was.
-func (c *coordinator) storedPosition(t *Table) (checkpoint.Position, bool) {
-	if p, ok := c.flow.saver.position(t.key()); ok {
-		return p, true
-	}
-	if p, ok := c.stored[t.key()]; ok {
-		return p, true
-	}
-	for _, p := range c.stored {
-		for _, in := range t.instances {
-			if p.Instance == in.Capture {
-				return p, true
-			}
+// storedPosition finds the position of a table, which outlives a rename: it is the newest one of any of its capture instances.
+// Only without one the name counts, and not when the position's instance is another table's now. A table that was gone for a
+// while goes on where it was.
+func (c *coordinator) storedPosition(t *Table, owners map[string]int32) (pos checkpoint.Position, found bool) {
+	positions := maps.Clone(c.stored)
+	maps.Copy(positions, c.flow.saver.positions())
+	for _, p := range positions {
+		if owners[p.Instance] == t.id && (!found || p.Compare(pos) > 0) {
+			pos, found = p, true
 		}
 	}
-	return checkpoint.Position{}, false
+	if found {
+		return pos, true
+	}
+	p, ok := positions[t.key()]
+	if _, taken := owners[p.Instance]; !ok || taken {
+		return checkpoint.Position{}, false
+	}
+	return p, true
 }
 
 // startPosition is where a table without a position begins. Zero means its first change, once the capture job has said where

@@ -35,6 +35,9 @@ type Flow struct {
 
 	wake chan struct{} // Next has something to look at
 
+	snapshots chan struct{} // a slot for each table whose snapshot is being taken
+	retention time.Duration // of change tables, 0 when it is not known
+
 	noSnapshot atomic.Bool // SNAPSHOT isolation was turned off after the start
 
 	mu      sync.Mutex
@@ -58,6 +61,7 @@ func Start(ctx context.Context, cfg Config) (*Flow, error) {
 	f := &Flow{
 		cfg: cfg, budget: newBudget(cfg.Limit), wake: make(chan struct{}, 1),
 		workers: map[int32]*worker{}, lanes: map[*lane]bool{}, queued: map[*lane]bool{},
+		snapshots: make(chan struct{}, max(1, cfg.Snapshots.Tables)),
 	}
 	open := func(ctx context.Context) (*session.Conn, error) { return session.Open(ctx, cfg.Session) }
 	f.conns = newConns(cfg.MaxConnections, open)
@@ -84,6 +88,9 @@ func (f *Flow) start(ctx context.Context) error {
 	}
 	if err := f.checkPatterns(state); err != nil {
 		return err
+	}
+	if f.cfg.Snapshots.On || f.cfg.Snapshots.OnGap {
+		f.retention = f.meta.retention(ctx)
 	}
 	run, cancel := context.WithCancel(context.Background())
 	f.cancel = cancel
@@ -242,6 +249,7 @@ func (f *Flow) resolve(b *Batch, cause error) {
 	if cause != nil {
 		f.refused(b, cause)
 	}
+	f.snapshotsDone()
 }
 
 // standstill stops the lane of a batch that can never be given out.

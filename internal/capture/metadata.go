@@ -3,6 +3,7 @@ package capture
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"example.com/mssqlcdc/internal/catalog"
 	"example.com/mssqlcdc/internal/session"
@@ -69,6 +70,18 @@ func (m *metadata) state(ctx context.Context) (s *catalog.State, err error) {
 		return err
 	})
 	return s, err
+}
+
+// retention is how long cleanup leaves changes, 0 when the login may not know.
+func (m *metadata) retention(ctx context.Context) (d time.Duration) {
+	_ = m.use(ctx, func(c *session.Conn) error { // what cannot be known is 0
+		jobs, err := catalog.LoadJobs(ctx, c)
+		if err == nil && jobs != nil {
+			d = jobs.Retention
+		}
+		return err
+	})
+	return d
 }
 
 func (m *metadata) close() error {

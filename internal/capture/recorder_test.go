@@ -56,6 +56,8 @@ func (o *recorder) Connections(_ string, change int) {
 
 func (o *recorder) Redelivered(string, int, error) {}
 
+func (o *recorder) Snapshot(string, int64, int64, bool) {}
+
 func (o *recorder) Saved(_ int, err error) {
 	defer o.lock()()
 	o.saves = append(o.saves, time.Now())

@@ -90,6 +90,28 @@ func (t *Table) stretch(pos checkpoint.Position, target checkpoint.LSN) (s stret
 	return s, true
 }
 
+// newest is the newest instance that the capture job has handled, "" when there is none: it has the columns that a snapshot
+// should have.
+func (t *Table) newest() string {
+	name := ""
+	for i := range t.instances {
+		if t.instances[i].Started() {
+			name = t.instances[i].Capture
+		}
+	}
+	return name
+}
+
+// start is the low end of what an instance retains.
+func (t *Table) start(capture string) (checkpoint.LSN, bool) {
+	for i := range t.instances {
+		if t.instances[i].Capture == capture {
+			return t.instances[i].StartLSN, true
+		}
+	}
+	return checkpoint.LSN{}, false
+}
+
 // earliest is the position before the first change that is retained, of the oldest instance.
 func (t *Table) earliest() (checkpoint.Position, bool) {
 	if len(t.instances) == 0 || !t.instances[0].Started() {

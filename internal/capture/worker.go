@@ -10,6 +10,7 @@ import (
 	"example.com/mssqlcdc/checkpoint"
 	"example.com/mssqlcdc/internal/catalog"
 	"example.com/mssqlcdc/internal/session"
+	"example.com/mssqlcdc/snapshot"
 )
 
 // replicaWait is how long a server may be behind a position before that is said to be wrong: a replica catches up, a
@@ -33,8 +34,9 @@ type worker struct {
 	lane  *lane
 	pages chan handed // ordering global: to the merge; without a page at the end of a window
 
-	wake chan struct{} // the target moved, or the instances changed
-	gone chan struct{} // closed when the table has no capture instance any more
+	wake  chan struct{} // the target moved, or the instances changed
+	gone  chan struct{} // closed when the table has no capture instance any more
+	ended chan struct{} // closed when its goroutine has ended
 
 	// Under flow.mu.
 	pos     checkpoint.Position // everything up to here was read; zero before the table's start is known
@@ -44,6 +46,8 @@ type worker struct {
 	asked   bool   // a target was set that is not reached yet
 	stale   bool   // the instance has to be described anew: a column's type has changed
 	checked bool   // the server's history has been found to hold the position
+	wanted  bool   // the rows of the table have to be read anew
+	taken   bool   // the rows of the table were read
 
 	// The worker's goroutine alone.
 	reader   *changetable.Reader
@@ -58,7 +62,7 @@ type worker struct {
 
 func newWorker(f *Flow, t *Table, l *lane) *worker {
 	w := &worker{
-		flow: f, table: t, lane: l, wake: make(chan struct{}, 1), gone: make(chan struct{}), verified: map[*session.Conn]bool{},
+		flow: f, table: t, lane: l, wake: make(chan struct{}, 1), gone: make(chan struct{}), ended: make(chan struct{}), verified: map[*session.Conn]bool{},
 		retry: backoff{min: 100 * time.Millisecond, max: 10 * time.Second}, parked: backoff{min: 2 * time.Second, max: 5 * time.Minute},
 	}
 	if f.cfg.Global {
@@ -129,7 +133,14 @@ func (w *worker) isGone() bool {
 // advance reads one page on the way to the target. more is false when the target is reached.
 func (w *worker) advance(ctx context.Context) (more bool, err error) {
 	w.flow.mu.Lock()
-	if w.pos.IsZero() {
+	if w.snapshotting() && w.asked && !w.lane.stop {
+		w.flow.mu.Unlock()
+		return true, w.takeSnapshot(ctx)
+	}
+	if w.flow.cfg.Snapshots.Only && w.taken {
+		w.asked = false
+	}
+	if w.pos.IsZero() && !w.wanted {
 		w.pos, _ = w.table.earliest()
 		w.fresh = !w.pos.IsZero()
 		if w.fresh {
@@ -359,8 +370,9 @@ func (w *worker) failed(ctx context.Context, err error) error {
 		return nil
 	}
 	var (
-		behind *changetable.BehindError
-		gap    *changetable.GapError
+		behind  *changetable.BehindError
+		gap     *changetable.GapError
+		missing *snapshot.BehindError
 	)
 	switch {
 	case errors.As(err, &behind):
@@ -373,13 +385,23 @@ func (w *worker) failed(ctx context.Context, err error) error {
 			return nil
 		}
 		err = fmt.Errorf("%w (waited %s for it)", err, replicaWait)
+	case errors.As(err, &missing):
+		w.setState(Waiting, err)
+		pause(ctx, f.cfg.PollInterval, w.gone)
+		return nil
+	case errors.As(err, &gap) && f.cfg.Snapshots.OnGap && !w.fresh:
+		f.cfg.Observer.Note(w.table.key(), fmt.Sprintf("%v; its rows are read anew (on_retention_gap is snapshot)", err))
+		f.mu.Lock()
+		w.wanted = true
+		f.mu.Unlock()
+		return nil
 	case errors.As(err, &gap) && w.fresh:
 		// Nothing was read yet and the user asked for what is retained: begin where that begins now.
 		f.mu.Lock()
 		w.pos = checkpoint.Position{Instance: gap.Instance, LSN: before(gap.Start), Done: true}
 		f.mu.Unlock()
 		return nil
-	case errors.Is(err, changetable.ErrNotStarted):
+	case errors.Is(err, changetable.ErrNotStarted), errors.Is(err, snapshot.ErrNotStarted):
 		w.setState(Waiting, err)
 		pause(ctx, f.cfg.PollInterval, w.gone)
 		return nil

@@ -1,0 +1,407 @@
+package capture
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"example.com/mssqlcdc/checkpoint"
+	"example.com/mssqlcdc/internal/session"
+	"example.com/mssqlcdc/snapshot"
+)
+
+// ErrSnapshotsDone ends a flow that only takes snapshots, when all of them are acknowledged.
+var ErrSnapshotsDone = errors.New("all snapshots are delivered")
+
+// Snapshots says whether and how the rows that are there are read before the changes. The zero value is not at all.
+type Snapshots struct {
+	// On reads the rows of every table that has no stored position, also of tables that appear later.
+	On bool
+	// Only ends the flow after that.
+	Only bool
+	// OnGap reads a table anew when cleanup has taken changes before they were read.
+	OnGap bool
+	// ChunkRows is the most rows of one chunk, Tables how many tables are read at the same time.
+	ChunkRows, Tables int
+	// Filters are conditions in T-SQL by schema.table.
+	Filters map[string]string
+}
+
+// Marks of a snapshot: batches without rows before its first and after its last.
+const (
+	SnapshotBegin = "snapshot_begin"
+	SnapshotEnd   = "snapshot_end"
+)
+
+// SnapshotRun is what the rows of a snapshot have in common. It has either a page or a mark.
+type SnapshotRun struct {
+	Page     *snapshot.Page
+	Mark     string    // SnapshotBegin, SnapshotEnd, or ""
+	At       time.Time // of a mark
+	ID       string
+	Handover checkpoint.Position // the stream goes on after it
+	Before   int64               // rows of the snapshot before the page
+}
+
+// snapshotting says that the table has rows to be read before its changes. flow.mu is held.
+func (w *worker) snapshotting() bool { return w.wanted || w.pos.Snapshot != nil }
+
+// takeSnapshot reads the rows of the table, chunk by chunk, into its lane. Chunks are read on several connections and given out in
+// the order of the key, so that one key says how far it has come; a finished chunk is not read again.
+func (w *worker) takeSnapshot(ctx context.Context) error {
+	f := w.flow
+	select {
+	case f.snapshots <- struct{}{}:
+		defer func() { <-f.snapshots }()
+	case <-w.gone:
+		return errGone
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	t := &tableSnapshot{worker: w}
+	if err := t.begin(ctx); err != nil {
+		return err
+	}
+	var err error
+	if t.reader.Keyless() {
+		err = t.onePass(ctx)
+	} else {
+		err = t.chunks(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	return t.end(ctx)
+}
+
+// tableSnapshot is one attempt at a table's snapshot.
+type tableSnapshot struct {
+	worker *worker
+	reader *snapshot.Reader
+	layout *Layout
+	pos    checkpoint.Position // its Snapshot is what was given out
+	total  int64
+	warned bool // that half of the retention has passed
+}
+
+// begin opens the table and fixes the handover before the first row is read. A snapshot that was begun goes on.
+func (t *tableSnapshot) begin(ctx context.Context) error {
+	w, f := t.worker, t.worker.flow
+	f.mu.Lock()
+	t.pos = w.pos
+	capture, filter := w.table.newest(), f.cfg.Snapshots.Filters[w.table.key()]
+	again := w.wanted
+	f.mu.Unlock()
+	if capture == "" {
+		return snapshot.ErrNotStarted
+	}
+	return w.borrow(ctx, func(conn *session.Conn) (err error) {
+		t.reader, err = snapshot.Open(ctx, conn, capture, snapshot.Options{Filter: filter, ReplaceInvalidText: f.cfg.ReplaceInvalidText})
+		if err != nil {
+			return err
+		}
+		schema := t.reader.Schema()
+		t.layout = &Layout{Capture: capture, Schema: schema, Captured: schema.NumFields(), Key: t.reader.Key()}
+		t.total = t.reader.Rows()
+		if t.pos.Snapshot == nil || again || t.reader.Keyless() {
+			handover, err := t.reader.Handover(ctx)
+			if err != nil {
+				return err
+			}
+			t.pos = handover
+			t.pos.Snapshot = &checkpoint.Snapshot{ID: newSnapshotID()}
+			f.mu.Lock()
+			w.pos, w.wanted = t.pos, false
+			f.mu.Unlock()
+			t.mark(SnapshotBegin, t.pos.Snapshot.ID)
+		}
+		f.cfg.Observer.Snapshot(w.table.key(), t.pos.Snapshot.Rows, t.total, false)
+		return nil
+	})
+}
+
+// mark puts a mark into the lane; with its acknowledgement the table is at t.pos.
+func (t *tableSnapshot) mark(mark string, id string) {
+	w, f := t.worker, t.worker.flow
+	handover := t.pos
+	handover.Snapshot = nil
+	f.enqueue(w.lane, &Batch{
+		Runs:      []Run{{Table: w.table, Layout: t.layout, Snapshot: &SnapshotRun{Mark: mark, At: time.Now(), ID: id, Handover: handover}}},
+		positions: map[string]checkpoint.Position{w.table.key(): t.pos},
+	})
+}
+
+func newSnapshotID() string {
+	var b [8]byte
+	_, _ = rand.Read(b[:]) // it never fails
+	return hex.EncodeToString(b[:])
+}
+
+// chunk is a stretch of the table's key that one goroutine reads.
+type chunk struct {
+	after, upto snapshot.Key
+	pages       chan *snapshot.Page
+	whole       bool // every page was sent; set before pages is closed
+}
+
+// chunks reads a table by its key.
+func (t *tableSnapshot) chunks(ctx context.Context) error {
+	f := t.worker.flow
+	after, err := snapshot.ParseKey(t.pos.Snapshot.After)
+	if err != nil {
+		return fmt.Errorf("going on with the snapshot of %s: %w", t.worker.table.key(), err)
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	parallel := max(1, f.cfg.MaxConnections/max(1, f.cfg.Snapshots.Tables))
+	group, ctx := errgroup.WithContext(ctx)
+	ordered := make(chan *chunk, parallel)
+	slots := make(chan struct{}, parallel)
+	group.Go(func() error {
+		defer close(ordered)
+		return t.cut(ctx, group, after, slots, ordered)
+	})
+	delivered := t.deliver(ctx, ordered)
+	cancel()
+	for c := range ordered {
+		for p := range c.pages {
+			p.Release()
+		}
+	}
+	err = group.Wait()
+	if delivered != nil && (err == nil || errors.Is(err, context.Canceled)) {
+		err = delivered
+	}
+	return err
+}
+
+// cut asks the server for the bounds of chunks, one after the other, and starts to read each.
+func (t *tableSnapshot) cut(ctx context.Context, group *errgroup.Group, after snapshot.Key, slots chan struct{}, ordered chan<- *chunk) error {
+	w := t.worker
+	bounds, err := t.reader.Clone(nil)
+	if err != nil {
+		return err
+	}
+	for last := false; !last; {
+		select {
+		case slots <- struct{}{}:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		c := &chunk{after: after, pages: make(chan *snapshot.Page, 1)}
+		err := w.borrow(ctx, func(conn *session.Conn) (err error) {
+			bounds.Use(conn)
+			c.upto, last, err = bounds.Bound(ctx, after, w.flow.cfg.Snapshots.ChunkRows, t.pos.LSN)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		after = c.upto
+		select {
+		case ordered <- c:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		group.Go(func() error {
+			defer func() { close(c.pages); <-slots }()
+			return t.readChunk(ctx, c)
+		})
+	}
+	return nil
+}
+
+// readChunk reads the pages of a chunk, each on a connection that it borrows for it.
+func (t *tableSnapshot) readChunk(ctx context.Context, c *chunk) error {
+	w, f := t.worker, t.worker.flow
+	if c.upto.IsZero() {
+		c.whole = true // the table is empty behind after
+		return nil
+	}
+	reader, err := t.reader.Clone(nil)
+	if err != nil {
+		return err
+	}
+	for after := c.after; ; {
+		var page *snapshot.Page
+		err := w.borrow(ctx, func(conn *session.Conn) (err error) {
+			reader.Use(conn)
+			began := time.Now()
+			page, err = reader.Read(ctx, after, c.upto, t.pos.LSN, snapshot.Limits{Rows: f.cfg.MaxRows, Bytes: f.cfg.MaxBytes})
+			if err == nil {
+				f.cfg.Observer.Read(w.table.key(), page.Rows, int64(page.Bytes), time.Since(began))
+			}
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		after = page.Next
+		done := page.Done
+		select {
+		case c.pages <- page:
+		case <-ctx.Done():
+			page.Release()
+			return ctx.Err()
+		}
+		if done {
+			c.whole = true
+			return nil
+		}
+	}
+}
+
+// deliver gives the pages out in the order of the chunks.
+func (t *tableSnapshot) deliver(ctx context.Context, ordered <-chan *chunk) error {
+	for c := range ordered {
+		for page := range c.pages {
+			if err := t.give(ctx, page); err != nil {
+				return err
+			}
+		}
+		// A chunk that ended early must stop everything: a later one would leave a hole behind it.
+		if !c.whole {
+			return errHole
+		}
+	}
+	return nil
+}
+
+// errHole goes with the error that ended a chunk early.
+var errHole = errors.New("a chunk was not read to its end")
+
+// give puts a page into the lane. With its acknowledgement the snapshot has come as far as its last key.
+func (t *tableSnapshot) give(ctx context.Context, page *snapshot.Page) error {
+	w, f := t.worker, t.worker.flow
+	if page.Rows == 0 {
+		page.Release()
+		return nil
+	}
+	if err := t.retained(); err != nil {
+		page.Release()
+		return err
+	}
+	if err := f.budget.acquire(ctx, page.Rows, int64(page.Bytes)); err != nil {
+		page.Release()
+		return err
+	}
+	handover := t.pos
+	handover.Snapshot = nil
+	before := t.pos.Snapshot.Rows
+	t.pos.Snapshot = &checkpoint.Snapshot{ID: t.pos.Snapshot.ID, After: page.Next.String(), Rows: before + int64(page.Rows)}
+	f.enqueue(w.lane, &Batch{
+		Runs: []Run{{Table: w.table, Layout: t.layout, To: page.Rows, Snapshot: &SnapshotRun{Page: page, ID: t.pos.Snapshot.ID, Handover: handover, Before: before}}},
+		Rows: page.Rows, bytes: int64(page.Bytes),
+		positions: map[string]checkpoint.Position{w.table.key(): t.pos},
+	})
+	f.mu.Lock()
+	w.pos = t.pos
+	f.mu.Unlock()
+	f.cfg.Observer.Snapshot(w.table.key(), t.pos.Snapshot.Rows, t.total, false)
+	return nil
+}
+
+// retained stops a snapshot whose handover cleanup has overtaken: the changes made meanwhile could not be read any more.
+func (t *tableSnapshot) retained() error {
+	w, f := t.worker, t.worker.flow
+	f.mu.Lock()
+	start, ok := w.table.start(t.layout.Capture)
+	passed := f.high.End.Sub(t.pos.Proof.EndTime)
+	f.mu.Unlock()
+	if !t.warned && !t.pos.Proof.IsZero() && f.retention > 0 && passed > f.retention/2 {
+		t.warned = true
+		f.cfg.Observer.Note(w.table.key(), fmt.Sprintf("its snapshot has taken %s, and changes are kept for %s only: give it more time with EXEC sys.sp_cdc_change_job @job_type = N'cleanup', @retention = %d", passed.Round(time.Minute), f.retention, int64(2*f.retention/time.Minute)))
+	}
+	if ok && before(start).Compare(t.pos.LSN) > 0 {
+		return fmt.Errorf("taking the snapshot of %s: cleanup has removed changes from LSN %s on, which the stream needs after the snapshot; give it more time with: EXEC sys.sp_cdc_change_job @job_type = N'cleanup', @retention = <minutes>", w.table.key(), t.pos.LSN)
+	}
+	return nil
+}
+
+// onePass reads a table without a key, which cannot be resumed: what is given out of it before an error comes again.
+func (t *tableSnapshot) onePass(ctx context.Context) error {
+	w, f := t.worker, t.worker.flow
+	var mark snapshot.Mark
+	guard, err := f.meta.open(ctx) // not of the pool: the pool may have but one
+	if err != nil {
+		return err
+	}
+	err = w.borrow(ctx, func(conn *session.Conn) (err error) {
+		t.reader.Use(conn)
+		mark, err = t.reader.ReadAll(ctx, guard, snapshot.Limits{Rows: f.cfg.MaxRows, Bytes: f.cfg.MaxBytes}, func(p *snapshot.Page) error { return t.give(ctx, p) })
+		return err
+	})
+	if err := errors.Join(err, guard.Close()); err != nil {
+		return err
+	}
+	for {
+		var ok bool
+		var pos checkpoint.Position
+		err := w.borrow(ctx, func(conn *session.Conn) (err error) {
+			t.reader.Use(conn)
+			pos, ok, err = t.reader.Resolve(ctx, mark)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		if ok {
+			pos.Snapshot = t.pos.Snapshot
+			t.pos = pos
+			return nil
+		}
+		pause(ctx, f.cfg.PollInterval, w.gone)
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+	}
+}
+
+// end leaves the table where its stream begins.
+func (t *tableSnapshot) end(ctx context.Context) error {
+	w, f := t.worker, t.worker.flow
+	rows, id := t.pos.Snapshot.Rows, t.pos.Snapshot.ID
+	t.pos.Snapshot = nil
+	t.mark(SnapshotEnd, id)
+	f.mu.Lock()
+	w.pos, w.checked, w.taken = t.pos, false, true // the stream proves the position before it begins
+	f.mu.Unlock()
+	f.cfg.Observer.Snapshot(w.table.key(), rows, t.total, true)
+	f.snapshotsDone()
+	return ctx.Err()
+}
+
+// borrow runs fn on a connection of the pool.
+func (w *worker) borrow(ctx context.Context, fn func(*session.Conn) error) error {
+	f := w.flow
+	conn, err := f.conns.get(ctx)
+	if err != nil {
+		return err
+	}
+	f.cfg.Observer.Connections(w.table.key(), 1)
+	err = fn(conn)
+	f.conns.put(conn, err != nil)
+	f.cfg.Observer.Connections(w.table.key(), -1)
+	return err
+}
+
+// snapshotsDone ends a flow that only takes snapshots, once nothing of any is left.
+func (f *Flow) snapshotsDone() {
+	if !f.cfg.Snapshots.Only {
+		return
+	}
+	f.mu.Lock()
+	done := len(f.workers) > 0
+	for _, w := range f.workers {
+		done = done && w.taken && w.lane.empty()
+	}
+	f.mu.Unlock()
+	if done {
+		f.fail(ErrSnapshotsDone)
+	}
+}
