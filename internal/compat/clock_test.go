@@ -31,7 +31,7 @@ func TestCommitTimesAreInstants(t *testing.T) {
 					for _, key := range []string{"commit_ts_ms", "source_ts_ms"} {
 						ms, ok := m.meta[key].(int64)
 						if !ok {
-							t.Fatalf("%s is a %T", key, m.meta[key])
+							r.t.Fatalf("%s is a %T", key, m.meta[key])
 						}
 						// The server keeps 1/300 s.
 						if d := time.UnixMilli(ms).Sub(began); d < -4*time.Millisecond || d > time.Second {

@@ -98,14 +98,14 @@ func checkComplete(t *testing.T, r *rig, all []*received, repeats bool) {
 	for _, m := range all {
 		var id int
 		if _, err := fmt.Sscanf(string(m.body), `{"id":%d}`, &id); err != nil {
-			t.Fatal(err)
+			r.t.Fatal(err)
 		}
 		if id < next[m.table] && repeats && back[m.table] == 0 {
 			back[m.table]++
 			next[m.table] = id
 		}
 		if id != next[m.table] {
-			t.Fatalf("%s gave %d, want %d\n%s\nlog:\n%s", m.table, id, next[m.table], list(all), r.p.log)
+			r.t.Fatalf("%s gave %d, want %d\n%s\nlog:\n%s", m.table, id, next[m.table], list(all), r.p.log)
 		}
 		next[m.table]++
 	}

@@ -36,7 +36,7 @@ func TestCrashInsideATransactionLosesNothing(t *testing.T) {
 		r.hold()
 		before := r.take(2500)
 		if err := r.ack(1); err != nil {
-			t.Fatal(err)
+			r.t.Fatal(err)
 		}
 		acked := 0
 		for _, m := range before {
@@ -71,7 +71,7 @@ func TestLargeTransactionIsReadInLinearWork(t *testing.T) {
 		r.hold()
 		first := r.take(rows)
 		if err := r.ack(4); err != nil {
-			t.Fatal(err)
+			r.t.Fatal(err)
 		}
 		var acked int
 		for _, m := range first {

@@ -23,7 +23,7 @@ func TestARestoredDatabaseIsTold(t *testing.T) {
 		r.scan()
 		backup, err := r.control().Backup(r.db.name)
 		if err != nil {
-			t.Fatal(err)
+			r.t.Fatal(err)
 		}
 		r.sql("INSERT dbo.t VALUES (2)\nGO\nINSERT dbo.t VALUES (3)")
 		r.scan()
@@ -32,7 +32,7 @@ func TestARestoredDatabaseIsTold(t *testing.T) {
 		r.saved()
 		r.stop()
 		if err := r.control().Restore(r.db.name, backup); err != nil {
-			t.Fatal(err)
+			r.t.Fatal(err)
 		}
 		r.db.reopen(t)
 		r.restart()
@@ -66,7 +66,7 @@ func TestADatabaseThatIsRestoredUnderTheInputIsTold(t *testing.T) {
 		r.scan()
 		backup, err := r.control().Backup(r.db.name)
 		if err != nil {
-			t.Fatal(err)
+			r.t.Fatal(err)
 		}
 		r.start("")
 		r.take(1)
@@ -74,7 +74,7 @@ func TestADatabaseThatIsRestoredUnderTheInputIsTold(t *testing.T) {
 		r.scan()
 		r.take(2)
 		if err := r.control().Restore(r.db.name, backup); err != nil {
-			t.Fatal(err)
+			r.t.Fatal(err)
 		}
 		r.db.reopen(t)
 		for i := 10; i < 30; i++ {
@@ -104,7 +104,7 @@ func TestPositionsKeepEveryBit(t *testing.T) {
 		for i, text := range texts {
 			lsn, err := checkpoint.ParseLSN(text)
 			if err != nil {
-				t.Fatal(err)
+				r.t.Fatal(err)
 			}
 			want[fmt.Sprintf("dbo.t%d", i)] = checkpoint.Position{Instance: "名 ]'", LSN: lsn, CommandID: -1, SeqVal: lsn, Operation: 4,
 				Proof: checkpoint.Proof{StartLSN: lsn, TranID: []byte{0x81, 0x8d, 0x9d}, EndTime: time.Now().UTC()}}
@@ -112,27 +112,27 @@ func TestPositionsKeepEveryBit(t *testing.T) {
 		store := func() *checkpoint.SQLStore {
 			s, err := checkpoint.NewSQLStore(checkpoint.SQLConfig{Open: open, Table: "[dbo].[positions]", Key: "ключ"})
 			if err != nil {
-				t.Fatal(err)
+				r.t.Fatal(err)
 			}
 			return s
 		}
 		s := store()
 		if _, err := s.Load(r.ctx); err != nil {
-			t.Fatal(err)
+			r.t.Fatal(err)
 		}
 		if err := s.Save(r.ctx, want); err != nil {
-			t.Fatal(err)
+			r.t.Fatal(err)
 		}
 		if err := s.Close(r.ctx); err != nil {
-			t.Fatal(err)
+			r.t.Fatal(err)
 		}
 		s = store()
 		got, err := s.Load(r.ctx)
 		if err != nil {
-			t.Fatal(err)
+			r.t.Fatal(err)
 		}
 		if err := s.Close(r.ctx); err != nil {
-			t.Fatal(err)
+			r.t.Fatal(err)
 		}
 		for name, p := range want {
 			if !got[name].Equal(p) {

@@ -15,7 +15,7 @@ func TestAReplicaThatLagsIsWaitedFor(t *testing.T) {
 	onStandIn(t, databaseOptions{}, func(r *rig) {
 		replica, err := r.db.server.AddReplica("r1", "127.0.0.1:1434")
 		if err != nil {
-			t.Fatal(err)
+			r.t.Fatal(err)
 		}
 		r.sql("CREATE TABLE dbo.t (id int PRIMARY KEY)")
 		r.enable("t")
@@ -45,7 +45,7 @@ func TestConnectionsToServersThatLagDifferently(t *testing.T) {
 	onStandIn(t, databaseOptions{}, func(r *rig) {
 		replica, err := r.db.server.AddReplica("r1", "127.0.0.1:1434")
 		if err != nil {
-			t.Fatal(err)
+			r.t.Fatal(err)
 		}
 		replica.SetLag(3 * time.Second)
 		r.sql("CREATE TABLE dbo.a (id int PRIMARY KEY)\nCREATE TABLE dbo.b (id int PRIMARY KEY)")
@@ -75,7 +75,7 @@ func TestConnectionsToServersThatLagDifferently(t *testing.T) {
 			t.Helper()
 			for _, m := range r.take(2*next["w"] - len(r.taken)) {
 				if want := fmt.Sprintf(`{"id":%d}`, next[m.table]); string(m.body) != want {
-					t.Fatalf("%s gave %s, want %s", m.table, m.body, want)
+					r.t.Fatalf("%s gave %s, want %s", m.table, m.body, want)
 				}
 				next[m.table]++
 			}
@@ -91,7 +91,7 @@ func TestConnectionsToServersThatLagDifferently(t *testing.T) {
 		}
 		check()
 		if err := r.control().Promote(replica); err != nil {
-			t.Fatal(err)
+			r.t.Fatal(err)
 		}
 		r.db.base.Host = replica.Addr() // the administrator writes to the new primary
 		r.db.reopen(t)
@@ -111,7 +111,7 @@ func TestAFailoverWithLossIsTold(t *testing.T) {
 	onStandIn(t, databaseOptions{}, func(r *rig) {
 		replica, err := r.db.server.AddReplica("r1", "127.0.0.1:1434")
 		if err != nil {
-			t.Fatal(err)
+			r.t.Fatal(err)
 		}
 		r.sql("CREATE TABLE dbo.t (id int PRIMARY KEY)")
 		r.enable("t")
@@ -123,7 +123,7 @@ func TestAFailoverWithLossIsTold(t *testing.T) {
 		r.start("")
 		r.take(3)
 		if err := r.control().Promote(replica); err != nil {
-			t.Fatal(err)
+			r.t.Fatal(err)
 		}
 		r.addr, r.db.base.Host = replica.Addr(), replica.Addr()
 		r.db.reopen(t)

@@ -17,7 +17,7 @@ func TestRowversionIsItsBytes(t *testing.T) {
 		r.scan()
 		var want []byte
 		if err := r.db.admin.QueryRowContext(r.ctx, "SELECT rv FROM dbo.t").Scan(&want); err != nil {
-			t.Fatal(err)
+			r.t.Fatal(err)
 		}
 		r.start("")
 		r.expect(fmt.Sprintf(`dbo.t insert {"id":1,"rv":"%s"}`, base64.StdEncoding.EncodeToString(want)))
@@ -42,7 +42,7 @@ func TestLargeValuesComeWhole(t *testing.T) {
 				B    []byte
 			}
 			if err := json.Unmarshal(m.body, &row); err != nil {
-				t.Fatal(err)
+				r.t.Fatal(err)
 			}
 			n := sizes[i]
 			if row.V != strings.Repeat("v", n) || row.N != strings.Repeat("名", n) || string(row.B) != strings.Repeat("b", n) {
