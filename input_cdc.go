@@ -24,6 +24,12 @@ const (
 	cdcFieldConnectionString = "connection_string"
 	cdcFieldInclude          = "include"
 	cdcFieldExclude          = "exclude"
+	cdcFieldStreamSnapshot   = "stream_snapshot"
+	cdcFieldSnapshotMode     = "snapshot_mode"
+	cdcFieldSnapshotBatch    = "snapshot_max_batch_size"
+	cdcFieldSnapshotTables   = "max_parallel_snapshot_tables"
+	cdcFieldSnapshotFilters  = "snapshot_filters"
+	cdcFieldOnGap            = "on_retention_gap"
 	cdcFieldStartFrom        = "start_from"
 	cdcFieldCache            = "checkpoint_cache"
 	cdcFieldCacheKey         = "checkpoint_cache_key"
@@ -64,6 +70,13 @@ func cdcSpec() *service.ConfigSpec {
 				Example([]string{`dbo\.orders`, `sales\..*`}),
 			service.NewStringListField(cdcFieldExclude).Default([]any{}).
 				Description("Tables to leave out, in the same form. It wins over `include`."),
+			service.NewBoolField(cdcFieldStreamSnapshot).Default(false).
+				Description("Read the rows that are there first, of every table that has no stored position yet, then its changes. A row that changes meanwhile may come as `read` and again as a change."),
+			service.NewStringAnnotatedEnumField(cdcFieldOnGap, map[string]string{
+				"fail":     "The table is treated as `on_table_error` says.",
+				"snapshot": "The rows of the table are read anew, while the other tables stream on.",
+			}).Default("fail").
+				Description("What happens when the capture database's cleanup has removed changes of a table before they were read."),
 			service.NewStringField(cdcFieldStartFrom).Default("earliest").
 				Description("Where a table without a stored position begins: `earliest` (every change that cleanup has left), `latest` (changes committed from now on), an LSN as `0x` and 20 hexadecimal digits (changes after that transaction), or an RFC 3339 time (changes committed at or after it).").
 				Example("latest").Example("2026-03-01T00:00:00Z").Example("0x00000025000001a80003"),
@@ -86,6 +99,20 @@ func cdcSpec() *service.ConfigSpec {
 			}).Default("none").Description("What becomes of the old row of an update."),
 			service.NewBatchPolicyField(cdcFieldBatching).Optional().
 				Description("The size of batches, counted in changes. Not set: one table and one schema, at most 1000 changes and 900 KB. `count` and `byte_size` replace these bounds, `period` lets changes of a table gather for that long, `processors` run on each batch; `check` is not supported. A batch never waits for a second table."),
+			service.NewStringAnnotatedEnumField(cdcFieldSnapshotMode, map[string]string{
+				"none":                "Changes alone.",
+				"snapshot_and_stream": "As `stream_snapshot: true`.",
+				"snapshot_only":       "The rows that are there; then the input ends.",
+			}).Optional().Advanced().Description("Says more than `stream_snapshot`, and wins over it."),
+			service.NewIntField(cdcFieldSnapshotBatch).Default(10000).Advanced().
+				Description("Most rows of one chunk of a snapshot. Chunks of a table are read on several connections.").
+				LintRule(`root = if this < 1 { [ "snapshot_max_batch_size must be at least 1" ] }`),
+			service.NewIntField(cdcFieldSnapshotTables).Default(4).Advanced().
+				Description("Most tables whose snapshot is taken at the same time, within `max_connections`.").
+				LintRule(`root = if this < 1 { [ "max_parallel_snapshot_tables must be at least 1" ] }`),
+			service.NewStringMapField(cdcFieldSnapshotFilters).Default(map[string]any{}).Advanced().
+				Description("Which rows of a table a snapshot reads: a condition in T-SQL by `schema.table`. It does not filter changes.").
+				Example(map[string]any{"dbo.orders": "placed_at >= '2026-01-01'"}),
 			service.NewStringField(cdcFieldCheckpointFile).Default("").Advanced().
 				Description("Keep the positions in this file instead. It is written beside, synced and renamed, and locked while the process runs."),
 			service.NewStringField(cdcFieldCacheTable).Default("dbo.mssql_cdc_checkpoint").Advanced().
@@ -121,6 +148,8 @@ func cdcSpec() *service.ConfigSpec {
 				Description("Redpanda Connect's name of `poll_interval`, accepted in its place."),
 		).
 		LintRule(`root = match {
+  (this.stream_snapshot.or(false) || this.snapshot_mode.or("none") != "none") && this.start_from.or("earliest") != "earliest" => [ "start_from has no meaning with a snapshot, which says itself where the changes begin" ],
+  this.stream_snapshot.or(false) && this.snapshot_mode.or("snapshot_and_stream") == "none" => [ "stream_snapshot and snapshot_mode contradict each other" ],
   this.checkpoint_file.or("") != "" && this.checkpoint_cache.or("") != "" => [ "checkpoint_file and checkpoint_cache exclude each other" ],
   this.batching.check.or("") != "" => [ "batching.check is not supported by mssql_cdc: use count, byte_size, period or processors" ],
 }`)
@@ -137,7 +166,7 @@ in order. The pipeline must keep it, too: set ` + "`pipeline.threads: 1`" + ` an
 
 == Metadata
 
-- operation: insert, update or delete; with ` + "`before_image: message`" + ` update_before and update_after
+- operation: insert, update or delete, read for the rows of a snapshot; with ` + "`before_image: message`" + ` update_before and update_after
 - database_schema, table
 - lsn: the commit LSN, 0x and 20 hexadecimal digits
 - commit_ts_ms: when the transaction was committed, milliseconds since 1970
@@ -241,6 +270,9 @@ func (p *cdcParser) parse() (*cdcInput, error) {
 		in.cfg.Session.TLSConfig = tlsConf
 	}
 	in.cfg.Session.Dial = session.InProcess(in.cfg.Session)
+	if err := p.snapshots(in); err != nil {
+		return nil, err
+	}
 	if in.cfg.Tables, err = catalog.NewMatcher(in.include, in.exclude); err != nil {
 		return nil, err
 	}
@@ -257,6 +289,29 @@ func (p *cdcParser) parse() (*cdcInput, error) {
 		return nil, err
 	}
 	return in, errors.Join(p.err, in.cfg.Validate())
+}
+
+// snapshots reads the fields of the snapshot.
+func (p *cdcParser) snapshots(in *cdcInput) error {
+	s := capture.Snapshots{
+		On:        field(p, p.conf.FieldBool, cdcFieldStreamSnapshot),
+		OnGap:     p.text(cdcFieldOnGap) == "snapshot",
+		ChunkRows: field(p, p.conf.FieldInt, cdcFieldSnapshotBatch),
+		Tables:    field(p, p.conf.FieldInt, cdcFieldSnapshotTables),
+		Filters:   field(p, p.conf.FieldStringMap, cdcFieldSnapshotFilters),
+	}
+	if p.conf.Contains(cdcFieldSnapshotMode) {
+		mode := p.text(cdcFieldSnapshotMode)
+		if mode == "none" && s.On {
+			return errors.New("stream_snapshot and snapshot_mode contradict each other")
+		}
+		s.On, s.Only = mode != "none", mode == "snapshot_only"
+	}
+	if s.On && p.text(cdcFieldStartFrom) != "earliest" {
+		return errors.New("start_from has no meaning with a snapshot, which says itself where the changes begin")
+	}
+	in.cfg.Snapshots = s
+	return p.err
 }
 
 // batching turns the policy into bounds of changes. Its processors run on each batch.
@@ -420,6 +475,8 @@ func (in *cdcInput) ended(ctx context.Context, flow *capture.Flow, err error) er
 	case errors.Is(err, capture.ErrTable):
 		in.log.Errorf("the input ends, because on_table_error is stop: %v", err)
 		outcome.Fail(err)
+		return service.ErrEndOfInput
+	case errors.Is(err, capture.ErrSnapshotsDone):
 		return service.ErrEndOfInput
 	case errors.Is(err, checkpoint.ErrLeaseLost):
 		in.log.Warn("another process has taken over these positions; this one waits as a standby")

@@ -20,36 +20,41 @@ type cdcObserver struct {
 	rows, bytes, polls, pages, redelivered, saves, saveErrors *service.MetricCounter
 	lag, position, watermark, age, state, connections         *service.MetricGauge
 	tables, behind                                            *service.MetricGauge
+	snapshotRows, snapshotTotal                               *service.MetricGauge
 	readTime                                                  *service.MetricTimer
 
 	mu     sync.Mutex
 	states map[string]capture.State
-	held   map[string]int // connections by table
-	failed bool           // the last save failed
+	held   map[string]int   // connections by table
+	tenths map[string]int64 // of the snapshot of each table, as last logged
+	failed bool             // the last save failed
 }
 
 func newCDCObserver(mgr *service.Resources) *cdcObserver {
 	m := mgr.Metrics()
 	return &cdcObserver{
-		log:         mgr.Logger(),
-		rows:        m.NewCounter("mssql_cdc_changes", "table"),
-		bytes:       m.NewCounter("mssql_cdc_bytes", "table"),
-		pages:       m.NewCounter("mssql_cdc_pages", "table"),
-		polls:       m.NewCounter("mssql_cdc_polls"),
-		redelivered: m.NewCounter("mssql_cdc_redelivered_changes", "table"),
-		saves:       m.NewCounter("mssql_cdc_checkpoint_saves"),
-		saveErrors:  m.NewCounter("mssql_cdc_checkpoint_errors"),
-		lag:         m.NewGauge("mssql_cdc_lag_seconds", "table"),
-		position:    m.NewGauge("mssql_cdc_position_lsn", "table"),
-		watermark:   m.NewGauge("mssql_cdc_watermark_lsn"),
-		age:         m.NewGauge("mssql_cdc_watermark_age_seconds"),
-		state:       m.NewGauge("mssql_cdc_table_state", "table"),
-		connections: m.NewGauge("mssql_cdc_connections", "table"),
-		tables:      m.NewGauge("mssql_cdc_tables"),
-		behind:      m.NewGauge("mssql_cdc_tables_behind"),
-		readTime:    m.NewTimer("mssql_cdc_page_ns", "table"),
-		states:      map[string]capture.State{},
-		held:        map[string]int{},
+		log:           mgr.Logger(),
+		rows:          m.NewCounter("mssql_cdc_changes", "table"),
+		bytes:         m.NewCounter("mssql_cdc_bytes", "table"),
+		pages:         m.NewCounter("mssql_cdc_pages", "table"),
+		polls:         m.NewCounter("mssql_cdc_polls"),
+		redelivered:   m.NewCounter("mssql_cdc_redelivered_changes", "table"),
+		saves:         m.NewCounter("mssql_cdc_checkpoint_saves"),
+		saveErrors:    m.NewCounter("mssql_cdc_checkpoint_errors"),
+		lag:           m.NewGauge("mssql_cdc_lag_seconds", "table"),
+		position:      m.NewGauge("mssql_cdc_position_lsn", "table"),
+		watermark:     m.NewGauge("mssql_cdc_watermark_lsn"),
+		age:           m.NewGauge("mssql_cdc_watermark_age_seconds"),
+		state:         m.NewGauge("mssql_cdc_table_state", "table"),
+		connections:   m.NewGauge("mssql_cdc_connections", "table"),
+		tables:        m.NewGauge("mssql_cdc_tables"),
+		behind:        m.NewGauge("mssql_cdc_tables_behind"),
+		snapshotRows:  m.NewGauge("mssql_cdc_snapshot_rows", "table"),
+		snapshotTotal: m.NewGauge("mssql_cdc_snapshot_rows_estimate", "table"),
+		readTime:      m.NewTimer("mssql_cdc_page_ns", "table"),
+		states:        map[string]capture.State{},
+		held:          map[string]int{},
+		tenths:        map[string]int64{},
 	}
 }
 
@@ -101,6 +106,27 @@ func (o *cdcObserver) State(table string, s capture.State, cause error) {
 		o.log.Infof("table %s waits: %v", table, cause)
 	case capture.Retrying:
 		o.log.Debugf("table %s is read again after: %v", table, cause)
+	}
+}
+
+func (o *cdcObserver) Snapshot(table string, rows, total int64, finished bool) {
+	o.snapshotRows.Set(rows, table)
+	o.snapshotTotal.Set(max(rows, total), table)
+	if finished {
+		o.log.Infof("the snapshot of table %s is complete: %d rows", table, rows)
+		return
+	}
+	// One line for every tenth of the table.
+	tenth := int64(0)
+	if total > 0 {
+		tenth = min(9, 10*rows/total)
+	}
+	o.mu.Lock()
+	last, known := o.tenths[table]
+	o.tenths[table] = tenth
+	o.mu.Unlock()
+	if !known || tenth > last {
+		o.log.Infof("the snapshot of table %s has %d of about %d rows", table, rows, total)
 	}
 }
 
