@@ -123,9 +123,15 @@ func (r *rig) tables(names ...string) {
 	r.t.Helper()
 	r.exec("IF (SELECT is_cdc_enabled FROM sys.databases WHERE database_id = DB_ID()) = 0 EXEC sys.sp_cdc_enable_db")
 	for _, n := range names {
-		r.exec("CREATE TABLE dbo.%s (id int NOT NULL PRIMARY KEY, v int NULL)", n)
-		r.enable(n, "dbo_"+n)
+		r.table(n, "dbo_"+n)
 	}
+}
+
+// table makes one table with an instance of that name.
+func (r *rig) table(name, instance string) {
+	r.t.Helper()
+	r.exec("CREATE TABLE dbo.%s (id int NOT NULL PRIMARY KEY, v int NULL)", name)
+	r.enable(name, instance)
 }
 
 // enable gives a table a capture instance, which the capture job has handled afterwards if it runs.

@@ -3,6 +3,7 @@ package capture
 import (
 	"context"
 	"errors"
+	"maps"
 	"sync"
 	"time"
 
@@ -39,12 +40,11 @@ func (s *saver) start(table string, p checkpoint.Position, stored bool) {
 	}
 }
 
-// position is where a table is that this flow has read.
-func (s *saver) position(table string) (checkpoint.Position, bool) {
+// positions is where the tables are that this flow has read.
+func (s *saver) positions() map[string]checkpoint.Position {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	p, ok := s.done[table]
-	return p, ok
+	return maps.Clone(s.done)
 }
 
 // acked takes positions whose changes are all acknowledged.
@@ -116,13 +116,7 @@ func (s *saver) save(ctx context.Context, all bool) error {
 
 // observe reports where every table is.
 func (s *saver) observe(high catalog.Transaction) {
-	s.mu.Lock()
-	positions := make(map[string]checkpoint.Position, len(s.done))
-	for table, p := range s.done {
-		positions[table] = p
-	}
-	s.mu.Unlock()
-	for table, p := range positions {
+	for table, p := range s.positions() {
 		var lag time.Duration
 		if !p.Proof.IsZero() && p.LSN.Compare(high.LSN) < 0 {
 			lag = max(0, high.End.Sub(p.Proof.EndTime))
