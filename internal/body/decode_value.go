@@ -13,7 +13,7 @@ import (
 var (
 	errLossyNumber = errors.New("digits would be lost; set on_lossy.number to round if that is right")
 	errLossyTime   = errors.New("part of the time would be lost; set on_lossy.time to round if that is right")
-	errVariant     = errors.New("sql_variant has no form in a bulk load; leave the field out, or give the column a type of its own")
+	errNotLoadable = errors.New("a column of this type cannot be bulk loaded; leave the field out, or give the column another type")
 )
 
 var strictBase64 = base64.StdEncoding.Strict()
@@ -66,7 +66,7 @@ func (d *Decoder) fromText(i int, v *cellValue, from int) error {
 		v.from, v.to = from, from+16
 		return nil
 	}
-	return errVariant
+	return errNotLoadable
 }
 
 func notFinite(s string) bool {
@@ -82,7 +82,7 @@ func (d *Decoder) notFinite(i int, v *cellValue, text string) error {
 	switch d.kinds[i] {
 	case sqltype.TinyInt, sqltype.SmallInt, sqltype.Int, sqltype.BigInt, sqltype.Decimal, sqltype.Real, sqltype.Float:
 	default:
-		return fmt.Errorf("%s is not finite", text)
+		return fmt.Errorf("%s does not fit", text)
 	}
 	if !d.options.Lossy.NaN {
 		return fmt.Errorf("%s is not finite, which SQL Server does not have; set on_lossy.nan to null if NULL is right", text)
@@ -103,8 +103,8 @@ func (d *Decoder) fromBool(i int, v *cellValue, b bool) error {
 		d.arena = strconv.AppendBool(d.arena, b)
 		v.to = len(d.arena)
 		return nil
-	case sqltype.Variant:
-		return errVariant
+	case sqltype.Variant, sqltype.Unknown:
+		return errNotLoadable
 	}
 	return fmt.Errorf("%t does not fit", b)
 }
@@ -117,8 +117,8 @@ func (d *Decoder) fromNested(i int, v *cellValue, raw []byte) error {
 		d.arena = append(d.arena, raw...)
 		v.to = len(d.arena)
 		return nil
-	case sqltype.Variant:
-		return errVariant
+	case sqltype.Variant, sqltype.Unknown:
+		return errNotLoadable
 	}
 	return errors.New("a nested value fits into columns of text only")
 }
@@ -161,8 +161,8 @@ func (d *Decoder) fromNumber(i int, v *cellValue, text []byte) error {
 		return nil
 	case sqltype.Real, sqltype.Float:
 		return d.fromFloatText(v, text, k)
-	case sqltype.Variant:
-		return errVariant
+	case sqltype.Variant, sqltype.Unknown:
+		return errNotLoadable
 	case sqltype.Date, sqltype.Time, sqltype.DateTime, sqltype.DateTime2, sqltype.DateTimeOffset:
 		return fmt.Errorf("the number %s is not a time: give the text of the time, for example with ts_format", shown(text))
 	}

@@ -84,9 +84,7 @@ func NewDecoder(columns []DecodeColumn, o DecodeOptions) (*Decoder, error) {
 	}
 	d := &Decoder{columns: columns, options: o, kinds: make([]sqltype.Kind, len(columns)), row: make([]cellValue, len(columns)), names: make(map[string]int, 2*len(columns)), byKey: map[string]*part{}}
 	for i, c := range columns {
-		if d.kinds[i] = c.Type.Kind(); d.kinds[i] == sqltype.Unknown && !c.Ignored {
-			return nil, fmt.Errorf("planning a target: column %s has a type without a rule, %q", c.Name, c.Type.Name)
-		}
+		d.kinds[i] = c.Type.Kind()
 		if _, twice := d.names[c.Name]; twice {
 			return nil, fmt.Errorf("planning a target: two columns are named %s", c.Name)
 		}
@@ -170,8 +168,8 @@ func (d *Decoder) end() error {
 			continue
 		}
 		v := &d.row[i]
-		if d.kinds[i] == sqltype.Variant && c.Optional && d.given.Has(i) {
-			return d.cellError(i, errVariant)
+		if !loadable(d.kinds[i]) && c.Optional && d.given.Has(i) {
+			return d.cellError(i, errNotLoadable)
 		}
 		if !d.given.Has(i) {
 			if c.Optional {
@@ -197,6 +195,9 @@ func (d *Decoder) end() error {
 	d.rows++
 	return nil
 }
+
+// loadable reports whether a bulk load has a form for a kind. For the others there is NULL only, by leaving the column out.
+func loadable(k sqltype.Kind) bool { return k != sqltype.Unknown && k != sqltype.Variant }
 
 // Part is the rows that have the same columns. Columns that no row has are not in it: the server gives them their default or NULL.
 type Part struct {

@@ -20,7 +20,7 @@ func (d *Decoder) newPart() *part {
 	p := &part{builders: make([]array.Builder, len(d.columns))}
 	for i := range d.columns {
 		c := &d.columns[i]
-		if c.Ignored || c.Optional && !d.given.Has(i) {
+		if c.Ignored || !loadable(d.kinds[i]) || c.Optional && !d.given.Has(i) {
 			continue
 		}
 		p.builders[i] = array.NewBuilder(d.options.Mem, c.Type.Inside())
@@ -35,7 +35,7 @@ func (p *part) append(d *Decoder, row int) (size int64) {
 			continue
 		}
 		v := &d.row[i]
-		if d.given.Has(i) && d.kinds[i] != sqltype.Variant { // NULL is all that a variant can be here
+		if d.given.Has(i) {
 			p.seen.Add(i)
 		}
 		if v.null {
@@ -72,7 +72,7 @@ func (p *part) append(d *Decoder, row int) (size int64) {
 			s.Append(true)
 			s.FieldBuilder(0).(*array.Int64Builder).Append(int64(v.lo))
 			s.FieldBuilder(1).(*array.Int16Builder).Append(int16(v.hi))
-		case sqltype.Text, sqltype.Variant:
+		case sqltype.Text:
 			b.(*array.StringBuilder).BinaryBuilder.Append(text)
 			size += 2 * int64(len(text))
 		case sqltype.Binary:

@@ -22,8 +22,14 @@ type Name struct {
 	Object string
 }
 
-// Quoted returns the name for use in a statement.
-func (n Name) Quoted() string { return Quote(n.Schema) + "." + Quote(n.Object) }
+// Quoted returns the name for use in a statement. Without a schema it is the name
+// of a temporary table.
+func (n Name) Quoted() string {
+	if n.Schema == "" {
+		return Quote(n.Object)
+	}
+	return Quote(n.Schema) + "." + Quote(n.Object)
+}
 
 // String returns schema.object for people, with brackets only where a part
 // would be ambiguous without them. ParseName reads it back.
