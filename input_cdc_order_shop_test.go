@@ -2,12 +2,16 @@ package mssqlcdc
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
+	"net"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
+	"example.com/mssqlcdc/internal/session"
 	"example.com/mssqlcdc/mssqltest"
 )
 
@@ -27,7 +31,6 @@ EXEC sys.sp_cdc_enable_db;
 // orderShop is a database that a seeded random writer changes.
 type orderShop struct {
 	srv  *mssqltest.Server
-	dsn  string
 	rng  *rand.Rand
 	next int // id of the next row
 	stmt int // statements so far
@@ -43,8 +46,20 @@ func newOrderShop(t *testing.T, seed uint64) *orderShop {
 	if err := s.srv.Exec(script); err != nil {
 		t.Fatal(err)
 	}
-	s.dsn = inProcess(t, s.srv, s.srv.Addr(), s.srv.ConnString())
 	return s
+}
+
+// connect gives a run its own way to the server, which ends when the run is dead.
+func (s *orderShop) connect(t *testing.T, dead *atomic.Bool) (dsn string) {
+	t.Helper()
+	addr, host := s.srv.Addr(), fmt.Sprintf("order-%p", dead)
+	t.Cleanup(session.RegisterInProcess(host, func(ctx context.Context) (net.Conn, error) {
+		if dead.Load() {
+			return nil, errors.New("this process is dead")
+		}
+		return s.srv.DialContext(ctx, "tcp", addr)
+	}))
+	return strings.Replace(s.srv.ConnString(), addr, host, 1)
 }
 
 // write commits n random transactions, one in twenty of which is rolled back instead. It stops early with ctx.

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -22,6 +23,7 @@ type orderRun struct {
 	output *moodyOutput
 	stream *service.Stream
 	ended  chan error
+	dead   atomic.Bool // the process is cut off from the server
 }
 
 // orderConfig is what varies between runs.
@@ -83,7 +85,7 @@ input:
 %s
 pipeline: {threads: 1}
 output: {moody: {}}
-`, shop.dsn, c.ordering, c.maxInFlight, c.store)); err != nil {
+`, shop.connect(t, &r.dead), c.ordering, c.maxInFlight, c.store)); err != nil {
 		t.Fatal(err)
 	}
 	if r.stream, err = b.Build(); err != nil {
