@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 
@@ -348,21 +347,26 @@ func (c *coordinator) add(ctx context.Context, t *Table, state *catalog.State, o
 // Only without one the name counts, and not when the position's instance is another table's now. A table that was gone for a
 // while goes on where it was.
 func (c *coordinator) storedPosition(t *Table, owners map[string]int32) (pos checkpoint.Position, found bool) {
-	positions := maps.Clone(c.stored)
-	maps.Copy(positions, c.flow.saver.positions())
-	for _, p := range positions {
-		if owners[p.Instance] == t.id && (!found || p.Compare(pos) > 0) {
-			pos, found = p, true
+	known := []map[string]checkpoint.Position{c.flow.saver.positions(), c.stored}
+	for _, positions := range known {
+		for _, p := range positions {
+			if owners[p.Instance] == t.id && (!found || p.Compare(pos) > 0) {
+				pos, found = p, true
+			}
 		}
 	}
 	if found {
 		return pos, true
 	}
-	p, ok := positions[t.key()]
-	if _, taken := owners[p.Instance]; !ok || taken {
-		return checkpoint.Position{}, false
+	for _, positions := range known {
+		if p, ok := positions[t.key()]; ok {
+			if _, taken := owners[p.Instance]; taken {
+				break
+			}
+			return p, true
+		}
 	}
-	return p, true
+	return checkpoint.Position{}, false
 }
 
 // startPosition is where a table without a position begins. Zero means its first change, once the capture job has said where
