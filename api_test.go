@@ -17,7 +17,7 @@ import (
 )
 
 // exportedPackages are the packages that others may import, beside the root, which exports nothing.
-var exportedPackages = []string{"changetable", "checkpoint", "mssqltest"}
+var exportedPackages = []string{"changetable", "checkpoint", "mssqltest", "snapshot"}
 
 // maxStandInNames bounds what mssqltest exports: a stand-in that is easy to learn.
 const maxStandInNames = 15
