@@ -104,7 +104,7 @@ func TestCDCRefusesWrongConfig(t *testing.T) {
 func TestCDCLint(t *testing.T) {
 	tests := []struct{ name, yaml, want string }{
 		{"right", "checkpoint_file: x", ""},
-		{"unknown field", "snapshot_mode: none", "snapshot_mode"},
+		{"unknown field", "read_faster: true", "read_faster"},
 		{"two stores", "checkpoint_file: x\n  checkpoint_cache: y", "exclude each other"},
 		{"batching.check", "batching: {check: 'true'}", "batching.check"},
 		{"max_in_flight", "max_in_flight: -1", "max_in_flight"},

@@ -73,6 +73,7 @@ func TestCDCStores(t *testing.T) {
 				t.Errorf("there are the tables %s as well", got)
 			}
 			other := r.start("checkpoint_file: " + file + "\ncheckpoint_cache_key: other")
+			other.nothing(cdcQuiet)
 			other.logs(`it belongs to the key "mssql_cdc", not to "other"`)
 			other.stop()
 			begins(t, r.start("checkpoint_file: "+file+"2"))

@@ -60,10 +60,14 @@ func TestCDCExtraMetadata(t *testing.T) {
 		},
 		"changed_columns": changed("[b c]"),
 	}
-	if len(tests) != len(extraMetadata) {
-		t.Errorf("%d names are tested, and there are %d", len(tests), len(extraMetadata))
-	}
 	for _, name := range extraMetadata {
+		if name == "snapshot_id" {
+			continue // changes have none
+		}
+		if tests[name] == nil {
+			t.Errorf("%s is not tested", name)
+			continue
+		}
 		t.Run(name, func(t *testing.T) {
 			onCDC(t, mssqltest.Config{}, func(t *testing.T, r *cdcRig) {
 				r.table("k", "a int NOT NULL PRIMARY KEY, b int NULL, c int NULL, d int NULL")

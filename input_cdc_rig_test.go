@@ -63,13 +63,14 @@ func onCDC(t *testing.T, server mssqltest.Config, test func(*testing.T, *cdcRig)
 	})
 }
 
-// sql runs a script, after a tick of the clock.
+// sql runs a script, after a tick of the clock, and waits for the capture job.
 func (r *cdcRig) sql(script string) {
 	r.t.Helper()
 	pass(10 * time.Millisecond)
 	if err := r.srv.Exec(script); err != nil {
 		r.t.Fatal(err)
 	}
+	synctest.Wait()
 }
 
 // cell is the only value that a query gives.
@@ -96,7 +97,6 @@ func (r *cdcRig) table(name, columns string) {
 func (r *cdcRig) enable(table, instance string) {
 	r.t.Helper()
 	r.sql(fmt.Sprintf("EXEC sys.sp_cdc_enable_table @source_schema = N'dbo', @source_name = N'%s', @capture_instance = N'%s', @role_name = NULL, @supports_net_changes = 0, @allow_partition_switch = 0", table, instance))
-	synctest.Wait() // the capture job has begun with it
 }
 
 // dsn is a connection string for the rig's host, with parameters added or replaced.
