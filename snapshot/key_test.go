@@ -165,7 +165,10 @@ func TestADriverValueOfAnotherKindIsAnError(t *testing.T) {
 }
 
 func TestRowSecurityIsRefused(t *testing.T) {
-	r := &Reader{plan: &plan{table: "dbo.t"}, inst: &catalog.Instance{Columns: []catalog.Column{{Name: "a"}}}, source: &catalog.Source{MayRead: true, Snapshot: true, Policies: []string{"[s].[p]"}}}
+	r := &Reader{
+		conn: answers{}, plan: &plan{table: "dbo.t", key: []planColumn{{}}}, inst: &catalog.Instance{Columns: []catalog.Column{{Name: "a"}}},
+		source: &catalog.Source{Snapshot: true, Policies: []string{"[s].[p]"}},
+	}
 	err := r.admit(t.Context())
 	var restricted *RestrictedError
 	if !errors.As(err, &restricted) || !strings.Contains(err.Error(), "the security policies [s].[p] filter its rows") || !strings.Contains(err.Error(), "dbo.t") {

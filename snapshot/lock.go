@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"example.com/mssqlcdc/internal/session"
 )
 
 // tableLock is a shared lock on a table: while it is held, nobody has changed the
@@ -49,6 +51,9 @@ func (l *tableLock) take(ctx context.Context) error {
 		l.place, tranCount = placeOf(row[2:5]), row[5]
 		return nil
 	})
+	if tranCount == int64(1) && session.HasNumber(err, numberMismatch) {
+		err = nil
+	}
 	switch {
 	case err != nil:
 		err = fmt.Errorf("locking the table for the moment in which its snapshot begins: %w", err)
@@ -78,7 +83,7 @@ func (l *tableLock) release(ctx context.Context) error {
 		tranCount = row[0]
 		return nil
 	})
-	if err != nil {
+	if err != nil && !session.HasNumber(err, numberMismatch) {
 		return fmt.Errorf("reading a snapshot of %s: releasing the lock: %w", l.table, err)
 	}
 	if tranCount != int64(1) {
@@ -86,6 +91,11 @@ func (l *tableLock) release(ctx context.Context) error {
 	}
 	return nil
 }
+
+// numberMismatch is the error by which a server may remark that a batch leaves
+// another number of transactions open than it found. That is meant here, and the
+// number is asked for.
+const numberMismatch = 266
 
 var errReplica = errors.New("the connection is to a read-only replica, where writers cannot be kept out; a table without a key is read from the primary alone: take ApplicationIntent=ReadOnly out of the connection string")
 

@@ -143,8 +143,9 @@ func (p *plan) from(where string, filtered bool) string {
 // without text. That is the replacement character, surrogates, and the five bytes
 // that code page 1252 leaves out.
 func exactCell(t sqltype.Type, quoted string) string {
-	const found = " COLLATE Latin1_General_BIN2 LIKE N'%[' + NCHAR(55296) + N'-' + NCHAR(57343) + NCHAR(65533) +" +
-		" NCHAR(129) + NCHAR(141) + NCHAR(143) + NCHAR(144) + NCHAR(157) + N']%' THEN "
+	// In UTF-16: D800-DFFF, FFFD, 0081, 008D, 008F, 0090, 009D. NCHAR depends on
+	// the collation of the database for surrogates.
+	const found = " COLLATE Latin1_General_BIN2 LIKE N'%[' + CONVERT(nvarchar(9), 0x00D82D00FFDFFDFF81008D008F0090009D00) + N']%' THEN "
 	switch t.Kind() {
 	case sqltype.Text:
 		return "CASE WHEN CONVERT(nvarchar(max), " + quoted + ")" + found + sqltype.ExactText(quoted) + " END"

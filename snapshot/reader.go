@@ -62,9 +62,6 @@ func Open(ctx context.Context, conn Conn, capture string, opts Options) (*Reader
 
 // admit refuses a table of which a snapshot would not be what it says.
 func (r *Reader) admit(ctx context.Context) error {
-	if !r.source.MayRead {
-		return &PermissionError{Table: r.plan.table, Object: r.plan.object}
-	}
 	restricted := &RestrictedError{Table: r.plan.table}
 	if !r.opts.AllowMasked && !r.source.Unmask {
 		for _, c := range r.inst.Columns {
@@ -90,24 +87,23 @@ func (r *Reader) admit(ctx context.Context) error {
 	if r.Keyless() && r.iso != Snapshot {
 		return &KeylessError{Table: r.plan.table}
 	}
-	return r.tryFilter(ctx)
-}
-
-func (r *Reader) tryFilter(ctx context.Context) error {
-	if r.opts.Filter == "" {
-		return nil
-	}
-	err := checkFilter(r.opts.Filter)
-	if err == nil {
-		err = run(ctx, r.conn, r.plan.check(), func(int, []string, []driver.Value) error { return nil })
-		if err != nil && !session.IsFatal(err) {
-			return r.wrap(err)
+	if r.opts.Filter != "" {
+		if err := checkFilter(r.opts.Filter); err != nil {
+			return &FilterError{Table: r.plan.table, Filter: r.opts.Filter, Err: err}
 		}
 	}
-	if err != nil {
+	return r.try(ctx)
+}
+
+// try makes sure that the login may read the columns, and that the filter is a
+// condition on them.
+func (r *Reader) try(ctx context.Context) error {
+	err := run(ctx, r.conn, r.plan.check(), func(int, []string, []driver.Value) error { return nil })
+	var denied *PermissionError
+	if r.opts.Filter != "" && session.IsFatal(err) && !errors.As(r.explain(err), &denied) {
 		return &FilterError{Table: r.plan.table, Filter: r.opts.Filter, Err: err}
 	}
-	return nil
+	return r.explain(err)
 }
 
 func (r *Reader) build() (err error) {

@@ -114,9 +114,10 @@ func (p *plan) exactText(column string, variant bool, k Key, iso Isolation) (sta
 	return s, nil
 }
 
-// check is the statement that tries a filter without reading rows.
+// check is the statement that tries the select list and the filter without reading
+// rows: the server checks rights and names before it runs anything.
 func (p *plan) check() statement {
-	return statement{text: "SELECT TOP (0) 1" + p.from("", true)}
+	return statement{text: "SELECT TOP (0) " + p.list + p.from("", true)}
 }
 
 // keyName is the name that the select list gives to a column of the key.

@@ -16,8 +16,6 @@ type Source struct {
 	Rows int64
 	// Snapshot tells whether the database allows SNAPSHOT isolation.
 	Snapshot bool
-	// MayRead tells whether the login may SELECT from all of the table.
-	MayRead bool
 	// Unmask tells whether the login sees masked columns in clear.
 	Unmask bool
 	// Policies are the enabled security policies that filter rows, quoted.
@@ -53,7 +51,7 @@ func LoadSource(ctx context.Context, q Querier, id int32, name Name) (*Source, e
 	err := query(ctx, q, sqlSourceTable+sqlSourcePolicies+sqlSourceIndexes, declSource, args,
 		func(c *cells) {
 			found = c.int() > 0
-			s.Rows, s.Snapshot, s.MayRead = c.int(), c.int() == 1, c.bool()
+			s.Rows, s.Snapshot = c.int(), c.int() == 1
 			onDatabase, onTable := c.bool(), c.bool()
 			s.Unmask = onDatabase || onTable
 		},

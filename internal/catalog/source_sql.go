@@ -6,7 +6,6 @@ package catalog
 const (
 	sqlSourceTable = `SELECT COUNT(*), (SELECT SUM(p.rows) FROM sys.partitions AS p WHERE p.object_id = @id AND p.index_id < 2),
  (SELECT CAST(d.snapshot_isolation_state AS int) FROM sys.databases AS d WHERE d.database_id = DB_ID()),
- HAS_PERMS_BY_NAME(@name, N'OBJECT', N'SELECT'),
  HAS_PERMS_BY_NAME(DB_NAME(), N'DATABASE', N'UNMASK'), HAS_PERMS_BY_NAME(@name, N'OBJECT', N'UNMASK')
 FROM sys.tables AS t WHERE t.object_id = @id;
 `
