@@ -14,6 +14,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 
 	"example.com/mssqlcdc/changetable"
+	"example.com/mssqlcdc/checkpoint"
 	"example.com/mssqlcdc/internal/session"
 )
 
@@ -249,6 +250,17 @@ func (c *running) close() {
 	if err := c.err(); !errors.Is(err, session.ErrClosed) && !errors.Is(err, ErrTable) && c.r.t.Context().Err() == nil {
 		c.r.t.Errorf("the flow ended with: %v", err)
 	}
+}
+
+// abandon closes a flow whose lease another process has.
+func (c *running) abandon() {
+	c.mu.Lock()
+	c.closed = true
+	c.mu.Unlock()
+	if err := c.flow.Close(context.Background()); err != nil && !errors.Is(err, checkpoint.ErrLeaseLost) {
+		c.r.t.Logf("closing the flow: %v", err)
+	}
+	<-c.done
 }
 
 // crash ends the flow as the death of its process does: nothing more is saved.

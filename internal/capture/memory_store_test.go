@@ -76,3 +76,11 @@ func (s *mortalStore) Save(ctx context.Context, changed map[string]checkpoint.Po
 	}
 	return s.Store.Save(ctx, changed)
 }
+
+// Lost is that of the store below, or never.
+func (s *mortalStore) Lost() <-chan struct{} {
+	if l, ok := s.Store.(interface{ Lost() <-chan struct{} }); ok {
+		return l.Lost()
+	}
+	return nil
+}
