@@ -224,6 +224,7 @@ func metricsOfCode(t *testing.T) map[string]string {
 var otherNames = map[string][]string{
 	"components":             {"mssql_cdc", "mssql_bulk"},
 	"operations of messages": {"update_before", "update_after", "snapshot_begin", "snapshot_end"},
+	"values of fields":       {"snapshot_and_stream", "snapshot_only"},
 	"Benthos":                {"parquet_encode", "schema_registry_encode", "schema_metadata", "pipeline.threads", "threads"},
 	"SQL Server": {
 		"sql_variant",
