@@ -11,7 +11,11 @@ import (
 
 	"example.com/mssqlcdc/checkpoint"
 	"example.com/mssqlcdc/internal/capture"
+	"example.com/mssqlcdc/internal/session"
 )
+
+// patience is how many saves in a row may fail with an error that passes before it is said.
+const patience = 4
 
 // cdcObserver turns what a flow tells into metrics and a few log lines. docs/metrics.md lists the metrics.
 type cdcObserver struct {
@@ -23,11 +27,11 @@ type cdcObserver struct {
 	snapshotRows, snapshotTotal                               *service.MetricGauge
 	readTime                                                  *service.MetricTimer
 
-	mu     sync.Mutex
-	states map[string]capture.State
-	held   map[string]int   // connections by table
-	tenths map[string]int64 // of the snapshot of each table, as last logged
-	failed bool             // the last save failed
+	mu      sync.Mutex
+	states  map[string]capture.State
+	held    map[string]int   // connections by table
+	tenths  map[string]int64 // of the snapshot of each table, as last logged
+	unsaved int              // saves that failed since the last that did not
 }
 
 func newCDCObserver(mgr *service.Resources) *cdcObserver {
@@ -147,19 +151,25 @@ func (o *cdcObserver) Saved(_ int, err error) {
 	if errors.Is(err, context.Canceled) {
 		return // the end interrupted it; what is left is saved when the flow closes
 	}
+	// A connection that broke while it was idle is opened anew with the next save: that is not worth a line.
 	o.mu.Lock()
-	failed := o.failed
-	o.failed = err != nil
+	was := o.unsaved
+	if err == nil {
+		o.unsaved = 0
+	} else if o.unsaved++; !session.IsTransient(err) {
+		o.unsaved = max(o.unsaved, patience)
+	}
+	now := o.unsaved
 	o.mu.Unlock()
 	if err != nil {
 		o.saveErrors.Incr(1)
-		if !failed {
+		if was < patience && now >= patience {
 			o.log.Errorf("positions could not be saved, and are tried again every second; after a restart, changes since the last save are repeated: %v", err)
 		}
 		return
 	}
 	o.saves.Incr(1)
-	if failed {
+	if was >= patience {
 		o.log.Info("positions are saved again")
 	}
 }
