@@ -91,7 +91,7 @@ func TestCloseWhileBlocked(t *testing.T) {
 					pass(10 * time.Second)
 					began := time.Now()
 					time.AfterFunc(2*time.Second, release)
-					if err := f.flow.Close(t.Context()); err != nil {
+					if err := f.flow.Close(r.t.Context()); err != nil {
 						t.Error(err)
 					}
 					if took := time.Since(began); took > time.Second {

@@ -55,6 +55,7 @@ type worker struct {
 	verified map[*session.Conn]bool
 	cut      checkpoint.LSN // the end of the window that is read
 	fresh    bool           // no page was read since the position came from "earliest": cleanup may move it
+	renewed  bool           // the instance was described anew because of an error, and nothing was read since
 	retry    backoff
 	parked   backoff
 	behind   time.Time // since when the server has not reached the position
@@ -177,7 +178,7 @@ func (w *worker) advance(ctx context.Context) (more bool, err error) {
 		return false, err
 	}
 	w.behind = time.Time{}
-	w.fresh = false
+	w.fresh, w.renewed = false, false
 	if page.AtHigh && next.switches && page.Next.LSN == next.high {
 		w.flow.cfg.Observer.Note(w.table.key(), fmt.Sprintf("capture instance %s ends at LSN %s; reading goes on from the newer one", next.instance.Capture, next.high))
 	}
@@ -415,6 +416,11 @@ func (w *worker) failed(ctx context.Context, err error) error {
 		w.retry.wait(ctx, w.gone)
 		return nil
 	}
+	if kind := errorKind(err); w.reader != nil && !w.renewed && (kind == "other" || kind == valueKind) {
+		// A column's type may have changed since the instance was described.
+		w.reader, w.renewed = nil, true
+		return nil
+	}
 	if f.cfg.StopOnTableError {
 		return fmt.Errorf("%w: %w", ErrTable, err)
 	}
@@ -438,6 +444,9 @@ func (w *worker) setState(s State, cause error) {
 		w.flow.cfg.Observer.State(w.table.key(), s, cause)
 	}
 }
+
+// valueKind is the errorKind of a value that cannot be represented.
+var valueKind = fmt.Sprintf("%T", (*changetable.ValueError)(nil))
 
 // errorKind is the type of the first error of a chain that says more than text.
 func errorKind(err error) string {
