@@ -37,10 +37,10 @@ func TestTransientErrorsOfAnyPage(t *testing.T) {
 // The connection is cut at every message of a start, a poll and a page, before the message is handled or in the middle of its
 // answer.
 func TestCutAtEveryMessage(t *testing.T) {
-	for _, after := range []int64{0, 1, 30, 200, 1500} {
+	for _, after := range []int64{0, 30, 1500} {
 		t.Run(fmt.Sprintf("after %d bytes", after), func(t *testing.T) {
 			for _, table := range []string{"metadata", "reader"} {
-				for message := 2; message <= 9; message++ {
+				for message := 2; message <= 8; message++ {
 					cutCase(t, table, message, after)
 				}
 			}
@@ -67,7 +67,7 @@ func cutCase(t *testing.T, who string, message int, after int64) {
 			Before: func(mssqltest.Event) { cut++ },
 		}
 		r.ctl.Add(rule)
-		for i := range 10 {
+		for i := range 6 {
 			r.insert("a", 100+10*i, 104+10*i, 3)
 			r.insert("b", 100+10*i, 104+10*i, 5)
 			pass(time.Second)

@@ -65,7 +65,7 @@ func TestSavesAreRare(t *testing.T) {
 // them, a position is never beyond what is, and what comes again begins where nothing was unacknowledged.
 func TestCrashes(t *testing.T) {
 	orderings(t, func(t *testing.T, global bool) {
-		for seed := range uint64(4) {
+		for seed := range uint64(3) {
 			bubble(t, mssqltest.Config{}, func(r *rig) {
 				r.cfg.Global = global
 				rng := rand.New(rand.NewPCG(seed, 7))
