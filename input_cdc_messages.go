@@ -2,20 +2,16 @@ package mssqlcdc
 
 import (
 	"bytes"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
-	"github.com/redpanda-data/benthos/v4/public/schema"
 	"github.com/redpanda-data/benthos/v4/public/service"
 
 	"example.com/mssqlcdc/changetable"
 	"example.com/mssqlcdc/internal/body"
 	"example.com/mssqlcdc/internal/capture"
-	"example.com/mssqlcdc/internal/sqltype"
 )
 
 // extraMetadata are the keys that the field metadata may name.
@@ -32,16 +28,6 @@ type messageWriter struct {
 	bodies []byte // of the batch that is written
 	text   []byte // its keys and event ids
 	rows   []written
-}
-
-// maxPlans bounds the plans that are kept; a table makes a new one when its capture instance changes.
-const maxPlans = 4096
-
-// messagePlan is what the messages of one layout have in common.
-type messagePlan struct {
-	json   *body.JSON
-	schema service.ImmutableAny
-	names  []string // of the captured columns
 }
 
 // written is one message before its bytes have their place: spans of the writer's buffers.
@@ -187,148 +173,4 @@ func (w *messageWriter) setBefore(m *service.Message, rows *body.Rows, r capture
 	}
 	m.MetaSetMut("before", v)
 	return nil
-}
-
-// list gives the names of the captured columns that has chooses.
-func (p *messagePlan) list(has func(int) bool) []any {
-	out := []any{}
-	for i, name := range p.names {
-		if has(i) {
-			out = append(out, name)
-		}
-	}
-	return out
-}
-
-// template makes messages with the metadata that the changes of one transaction and operation share.
-type template struct {
-	writer  *messageWriter
-	run     capture.Run
-	plan    *messagePlan
-	first   int // row that the commit was looked up for
-	ops     [changetable.After + 1]*service.Message
-	started bool
-}
-
-func (t *template) message(row int, op int32) *service.Message {
-	page := t.run.Page
-	if !t.started || page.LSN(row) != page.LSN(t.first) {
-		t.first, t.started = row, true
-		clear(t.ops[:])
-	}
-	if t.ops[op] == nil {
-		t.ops[op] = t.make(op)
-	}
-	return t.ops[op].Copy()
-}
-
-func (t *template) make(op int32) *service.Message {
-	w, commit := t.writer, t.run.Page.Commit(t.first)
-	m := service.NewMessage(nil)
-	m.MetaSetMut("operation", w.operation(op))
-	m.MetaSetMut("database_schema", t.run.Table.Name.Schema)
-	m.MetaSetMut("table", t.run.Table.Name.Object)
-	m.MetaSetMut("lsn", commit.LSN.String())
-	if !commit.End.IsZero() { // cleanup may have taken the transaction out of cdc.lsn_time_mapping
-		m.MetaSetMut("commit_ts_ms", commit.End.UnixMilli())
-	}
-	m.MetaSetImmut("schema", t.plan.schema)
-	if w.extra["database"] {
-		m.MetaSetMut("database", w.database)
-	}
-	if w.extra["transaction_id"] {
-		m.MetaSetMut("transaction_id", "0x"+hex.EncodeToString(commit.TranID))
-	}
-	if w.extra["source_ts_ms"] && !commit.Begin.IsZero() {
-		m.MetaSetMut("source_ts_ms", commit.Begin.UnixMilli())
-	}
-	if w.extra["capture_instance"] {
-		m.MetaSetMut("capture_instance", t.run.Layout.Capture)
-	}
-	return m
-}
-
-func (w *messageWriter) operation(op int32) string {
-	switch op {
-	case changetable.Delete:
-		return "delete"
-	case changetable.Insert:
-		return "insert"
-	case changetable.Before:
-		return "update_before"
-	}
-	if w.before == "message" {
-		return "update_after"
-	}
-	return "update"
-}
-
-// appendEventID appends what identifies a change: commit LSN, command, sequence and operation. It sorts as the changes do.
-func appendEventID(dst []byte, p *changetable.Page, row int) []byte {
-	lsn, seq := p.LSN(row), p.SeqVal(row)
-	dst = hex.AppendEncode(dst, lsn[:])
-	dst = fmt.Appendf(dst, "-%08x-", uint32(p.CommandID(row)))
-	dst = hex.AppendEncode(dst, seq[:])
-	return strconv.AppendInt(append(dst, '-'), int64(p.Operation(row)), 10)
-}
-
-// plan finds or makes the plan of a layout.
-func (w *messageWriter) plan(r capture.Run) (*messagePlan, error) {
-	if p := w.plans[r.Layout]; p != nil {
-		return p, nil
-	}
-	columns := make([]int, r.Layout.Captured)
-	p := &messagePlan{}
-	root := schema.Common{Name: r.Table.Name.Object, Type: schema.Object}
-	for i := range columns {
-		columns[i] = i
-		f := r.Layout.Schema.Field(i)
-		t, err := sqltype.FromField(f)
-		if err != nil {
-			return nil, err
-		}
-		p.names = append(p.names, f.Name)
-		root.Children = append(root.Children, commonSchema(f.Name, t.Common()))
-	}
-	if err := root.Validate(); err != nil {
-		return nil, fmt.Errorf("describing the columns of %s: %w", r.Table.Name, err)
-	}
-	p.schema = service.ImmutableAny{V: root.ToAny()}
-	var err error
-	if p.json, err = body.NewJSON(r.Table.Name.String(), r.Layout.Schema, columns, r.Layout.Key); err != nil {
-		return nil, err
-	}
-	if len(w.plans) >= maxPlans {
-		clear(w.plans)
-	}
-	w.plans[r.Layout] = p
-	return p, nil
-}
-
-// commonTypes maps the type table's names to Benthos'.
-var commonTypes = map[sqltype.CommonType]schema.CommonType{
-	sqltype.CommonBoolean: schema.Boolean, sqltype.CommonInt32: schema.Int32, sqltype.CommonInt64: schema.Int64,
-	sqltype.CommonFloat32: schema.Float32, sqltype.CommonFloat64: schema.Float64, sqltype.CommonString: schema.String,
-	sqltype.CommonByteArray: schema.ByteArray, sqltype.CommonAny: schema.Any, sqltype.CommonDecimal: schema.Decimal,
-	sqltype.CommonDate: schema.Date, sqltype.CommonTimeOfDay: schema.TimeOfDay, sqltype.CommonTimestamp: schema.Timestamp,
-	sqltype.CommonUUID: schema.UUID,
-}
-
-var commonUnits = map[sqltype.Unit]schema.TimeUnit{
-	sqltype.Seconds: schema.TimeUnitSeconds, sqltype.Millis: schema.TimeUnitMillis, sqltype.Micros: schema.TimeUnitMicros,
-	sqltype.Nanos: schema.TimeUnitNanos,
-}
-
-// commonSchema describes a column. A captured column can be null whatever the table says: the server clears some of them.
-func commonSchema(name string, c sqltype.Common) schema.Common {
-	out := schema.Common{Name: name, Type: commonTypes[c.Type], Optional: true}
-	switch c.Type {
-	case sqltype.CommonDecimal:
-		out.Logical = &schema.LogicalParams{Decimal: &schema.DecimalParams{Precision: int32(c.Precision), Scale: int32(c.Scale)}}
-	case sqltype.CommonTimestamp:
-		out.Logical = &schema.LogicalParams{Timestamp: &schema.TimestampParams{Unit: commonUnits[c.Unit], AdjustToUTC: c.UTC}}
-	case sqltype.CommonTimeOfDay:
-		out.Logical = &schema.LogicalParams{TimeOfDay: &schema.TimeOfDayParams{Unit: commonUnits[c.Unit]}}
-	}
-	return out
 }
