@@ -3,6 +3,7 @@ package bulkload
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/apache/arrow-go/v18/arrow"
 
@@ -10,7 +11,13 @@ import (
 )
 
 // Plan loads record batches of one schema into one table. One goroutine uses it.
-type Plan struct{}
+type Plan struct {
+	table string
+	types []arrow.DataType // of the schema
+	cols  []*column
+	load  session.BulkLoad
+	buf   []byte
+}
 
 // Result is what a load came to.
 type Result struct {
@@ -26,13 +33,147 @@ type RowError struct {
 }
 
 // NewPlan fits a schema to a table. Its fields are named as the table's columns; a
-// column without a field gets its default. All problems are reported at once.
+// column without a field gets its default, and an identity column with one keeps
+// the values. All problems are reported at once.
 func NewPlan(t *Target, schema *arrow.Schema, o Options) (*Plan, error) {
-	return nil, errors.ErrUnsupported
+	p := &Plan{table: t.Name.String()}
+	var problems []error
+	hints, err := ParseHints(o.Hints)
+	if err != nil {
+		problems = append(problems, err)
+	}
+	fields, more := match(t, schema)
+	problems = append(problems, more...)
+	for at := range t.Columns {
+		tc := &t.Columns[at]
+		i, given := fields[at]
+		switch why := tc.reason(); {
+		case !given && why == "" && !tc.Type.Nullable && !tc.HasDefault && !tc.Identity:
+			problems = append(problems, fmt.Errorf("column %s: it is NOT NULL, has no default and no field", tc.Name))
+		case !given:
+		case why != "":
+			problems = append(problems, fmt.Errorf("column %s: %s; leave the field out", tc.Name, why))
+		default:
+			c, err := newColumn(i, schema.Field(i), tc, o.Lossy)
+			if err != nil {
+				problems = append(problems, fmt.Errorf("column %s: %w", tc.Name, err))
+				continue
+			}
+			p.cols = append(p.cols, c)
+			p.load.Columns = append(p.load.Columns, c.wire.column(tc, t.Name.Object))
+		}
+	}
+	if len(problems) == 0 && len(p.cols) == 0 {
+		problems = append(problems, errors.New("the schema has no field for any of its columns"))
+	}
+	if err := errors.Join(problems...); err != nil {
+		return nil, fmt.Errorf("planning a bulk load of %s: %w", p.table, err)
+	}
+	p.load.Table, p.load.Hints = t.Name.Quoted(), hints
+	for _, f := range schema.Fields() {
+		p.types = append(p.types, f.Type)
+	}
+	return p, nil
+}
+
+// match finds the field of each column by name.
+func match(t *Target, schema *arrow.Schema) (fields map[int]int, problems []error) {
+	fields = make(map[int]int)
+	for i, f := range schema.Fields() {
+		at := t.Column(f.Name)
+		other, taken := fields[at]
+		switch {
+		case at < 0:
+			problems = append(problems, fmt.Errorf("field %s: the table has no column of this name", f.Name))
+		case taken:
+			problems = append(problems, fmt.Errorf("fields %s and %s are both for column %s", schema.Field(other).Name, f.Name, t.Columns[at].Name))
+		default:
+			fields[at] = i
+		}
+	}
+	return fields, problems
+}
+
+// Columns are the table's columns that the rows carry, in the order of the table.
+func (p *Plan) Columns() []string {
+	out := make([]string, len(p.cols))
+	for i, c := range p.cols {
+		out[i] = c.name
+	}
+	return out
+}
+
+// Statement is the INSERT BULK of the plan's loads.
+func (p *Plan) Statement() string { return p.load.Statement() }
+
+// bind points the columns at a record batch.
+func (p *Plan) bind(rec arrow.RecordBatch) error {
+	if int(rec.NumCols()) != len(p.types) {
+		return fmt.Errorf("the record batch has %d columns, the plan %d", rec.NumCols(), len(p.types))
+	}
+	for i, want := range p.types {
+		if got := rec.Column(i).DataType(); got != want && !arrow.TypeEqual(got, want) {
+			return fmt.Errorf("column %d of the record batch is %s, in the plan %s", i+1, got, want)
+		}
+	}
+	for _, c := range p.cols {
+		if err := c.vec.bind(rec.Column(c.field)); err != nil {
+			return fmt.Errorf("column %s: %w", c.name, err)
+		}
+	}
+	return nil
+}
+
+// release forgets the batch's memory.
+func (p *Plan) release() {
+	for _, c := range p.cols {
+		c.vec = vector{}
+	}
 }
 
 // Load writes the rows of a record batch, which has the plan's schema, in one
-// INSERT BULK inside of the caller's transaction.
-func (p *Plan) Load(ctx context.Context, conn *session.Conn, rec arrow.RecordBatch) (Result, error) {
-	return Result{}, errors.ErrUnsupported
+// INSERT BULK inside of the caller's transaction. Rows with a value that its
+// column cannot hold are left out and reported. After an error nothing of the
+// batch may be committed; the connection is usable or closed (conn.Broken).
+func (p *Plan) Load(ctx context.Context, conn *session.Conn, rec arrow.RecordBatch) (res Result, err error) {
+	defer p.release()
+	if err := p.bind(rec); err != nil {
+		return res, fmt.Errorf("loading into %s: %w", p.table, err)
+	}
+	e := &encoder{cols: p.cols, buf: p.buf, rows: int(rec.NumRows())}
+	var w *session.BulkWriter
+	for e.next < e.rows {
+		e.fill()
+		if len(e.buf) == 0 {
+			continue
+		}
+		if w == nil {
+			if w, err = conn.Bulk(ctx, p.load); err != nil {
+				return res, fmt.Errorf("loading into %s: %w", p.table, err)
+			}
+		}
+		if err := w.Write(e.buf); err != nil {
+			return res, fmt.Errorf("loading into %s: %w", p.table, err)
+		}
+	}
+	p.keep(e.buf)
+	res.Bad = e.bad
+	if w == nil {
+		return res, nil
+	}
+	if res.Rows, err = w.Finish(ctx); err != nil {
+		return res, fmt.Errorf("loading into %s: %w", p.table, err)
+	}
+	if res.Rows != e.sent {
+		return res, fmt.Errorf("loading into %s: %d rows were sent, and the server counts %d", p.table, e.sent, res.Rows)
+	}
+	return res, nil
+}
+
+// keep remembers the buffer for the next load, unless a giant row has blown it up.
+func (p *Plan) keep(buf []byte) {
+	const most = 1 << 20
+	if cap(buf) <= most {
+		p.buf = buf[:0]
+	}
 }

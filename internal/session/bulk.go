@@ -20,9 +20,11 @@ type BulkLoad struct {
 type BulkColumn struct {
 	Meta        tds.ColumnMeta
 	Declaration string // "nvarchar(10)", "varchar(20) COLLATE Latin1_General_CI_AS"
-	// Narrow is set where the cells are UTF-16 and the table's column is not: it
-	// appends the bytes that the column stores. The driver's Bulk needs it.
+	// Narrow and UTF8 are for the driver's Bulk, where the cells are UTF-16 and the
+	// table's column is not: Narrow appends the bytes that the column stores, UTF8
+	// says that they are those of a Go string.
 	Narrow func(dst []byte, text string) ([]byte, error)
+	UTF8   bool
 }
 
 // BulkHints are the options of INSERT BULK.

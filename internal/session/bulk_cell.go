@@ -20,7 +20,7 @@ type driverCell func(cell []byte) (any, error)
 var errCell = errors.New("a cell that its type does not have")
 
 func newDriverCell(col *BulkColumn) (driverCell, error) {
-	decode, err := cellValue(&col.Meta.Info, col.Narrow)
+	decode, err := cellValue(col)
 	if err != nil {
 		return nil, err
 	}
@@ -37,7 +37,8 @@ func newDriverCell(col *BulkColumn) (driverCell, error) {
 }
 
 // cellValue plans the values of a column; false stands for a malformed cell.
-func cellValue(t *tds.TypeInfo, narrow func([]byte, string) ([]byte, error)) (func([]byte) (any, bool, error), error) {
+func cellValue(col *BulkColumn) (func([]byte) (any, bool, error), error) {
+	t := &col.Meta.Info
 	switch t.Type {
 	case tds.TypeIntN:
 		return func(b []byte) (any, bool, error) { v, ok := tds.Int64(b); return v, ok, nil }, nil
@@ -64,7 +65,11 @@ func cellValue(t *tds.TypeInfo, narrow func([]byte, string) ([]byte, error)) (fu
 	case tds.TypeGUID, tds.TypeBigVarChar, tds.TypeBigChar, tds.TypeBigVarBinary, tds.TypeBigBinary:
 		return func(b []byte) (any, bool, error) { return bytes.Clone(b), true, nil }, nil
 	case tds.TypeNVarChar, tds.TypeNChar:
-		if narrow == nil {
+		narrow := col.Narrow
+		switch {
+		case col.UTF8:
+			return func(b []byte) (any, bool, error) { return tds.DecodeUTF16(b), len(b)%2 == 0, nil }, nil
+		case narrow == nil:
 			return func(b []byte) (any, bool, error) { return bytes.Clone(b), len(b)%2 == 0, nil }, nil
 		}
 		return func(b []byte) (any, bool, error) {
