@@ -193,3 +193,42 @@ func TestGapOfATableThatNeverHadAChange(t *testing.T) {
 		}
 	})
 }
+
+// An outage is longer than the retention. The cleanup job has run, and what may be lost is said; after the positions were removed,
+// as the documentation says, reading goes on with what is retained.
+func TestOutageLongerThanTheRetention(t *testing.T) {
+	orderings(t, func(t *testing.T, global bool) {
+		bubble(t, mssqltest.Config{}, func(r *rig) {
+			r.cfg.Global = global
+			r.tables("a", "idle")
+			r.exec("EXEC sys.sp_cdc_change_job @job_type = N'cleanup', @retention = 10")
+			f := r.start()
+			r.insert("a", 1, 10, 5)
+			r.note("a")
+			f.arriveAll("a")
+			pass(2 * time.Second)
+			r.setDown(true)
+			r.insert("a", 11, 20, 5)
+			pass(20 * time.Minute)
+			r.insert("a", 21, 30, 5)
+			r.scan()
+			if err := r.ctl.CleanupJob(""); err != nil {
+				t.Fatal(err)
+			}
+			r.setDown(false)
+			for _, table := range []string{"a", "idle"} {
+				var gap *changetable.GapError
+				if err := r.parked(table); !errors.As(err, &gap) {
+					t.Errorf("%s: parked by %v", table, err)
+				}
+			}
+			if got := f.of("a"); len(got) != 10 {
+				t.Errorf("%d changes came", len(got))
+			}
+			f.close()
+			r.cfg.Store = newMemoryStore()
+			r.truth["a"] = r.changes("dbo_a", false)
+			r.start().arriveAll("a")
+		})
+	})
+}

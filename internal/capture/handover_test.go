@@ -111,6 +111,43 @@ func TestHandoverChangesTheColumnsAtOnce(t *testing.T) {
 	})
 }
 
+// Cleanup of the older instance alone raises its start above that of the newer one. Reading stays with the newer one, and its
+// columns.
+func TestCleanupOfTheOlderInstance(t *testing.T) {
+	for _, restart := range []bool{false, true} {
+		bubble(t, mssqltest.Config{}, func(r *rig) {
+			r.tables("a")
+			r.exec("ALTER TABLE dbo.a ADD w int NULL")
+			r.insert("a", 1, 10, 5)
+			r.enable("a", "dbo_a2")
+			f := r.start()
+			r.insert("a", 11, 30, 5)
+			r.note("a")
+			f.arrive("a")
+			pass(2 * time.Second)
+			if restart {
+				f.close()
+			}
+			lsns := r.lsns("dbo_a")
+			r.cleanup("dbo_a", lsns[len(lsns)-1])
+			if restart {
+				f = r.start()
+				r.truth["a"] = nil
+			}
+			captures := map[string]bool{}
+			f.set(func() { f.look = func(run Run) { captures[run.Layout.Capture] = true } })
+			before := len(f.of("a"))
+			r.insert("a", 31, 40, 5)
+			r.until(time.Minute, "the last rows", func() bool { return len(f.of("a")) == before+10 })
+			f.set(func() {
+				if len(captures) != 1 || !captures["dbo_a2"] {
+					t.Errorf("read from %v", captures)
+				}
+			})
+		})
+	}
+}
+
 // A new instance that the capture job has not handled yet has no start; the old one is read on, and the first changes of a
 // table that is enabled so are not missed.
 func TestInstanceWithoutStart(t *testing.T) {

@@ -146,3 +146,34 @@ func TestSwitchWithLossOfWhatWasNotRead(t *testing.T) {
 		})
 	})
 }
+
+// Only a replica is left, and it is five minutes behind the positions. The tables wait, are parked when it takes too long, and go
+// on when the replica has caught up; nothing is empty in the meantime.
+func TestReplicaFarBehind(t *testing.T) {
+	orderings(t, func(t *testing.T, global bool) {
+		bubble(t, mssqltest.Config{}, func(r *rig) {
+			r.cfg.Global, r.cfg.PollInterval = global, time.Second
+			r.tables("a", "b")
+			rep := r.replica(5 * time.Minute)
+			r.addrs = r.addrs[:1]
+			pass(10 * time.Minute)
+			f := r.start()
+			r.insert("a", 1, 20, 5)
+			r.note("a")
+			f.arriveAll("a")
+			pass(time.Second)
+			r.mu.Lock()
+			r.addrs = []string{rep.Addr()}
+			r.mu.Unlock()
+			r.ctl.Cut(nil)
+			r.insert("a", 21, 40, 5)
+			r.insert("b", 1, 10, 5)
+			r.note("a", "b")
+			var behind *changetable.BehindError
+			if err := r.parked("a"); !errors.As(err, &behind) {
+				t.Errorf("parked by %v", err)
+			}
+			f.arriveAll("a", "b")
+		})
+	})
+}

@@ -13,7 +13,7 @@ type Table struct {
 	Name catalog.Name
 	id   int32 // source_object_id: it outlives a rename
 
-	instances []catalog.Instance // by start_lsn; the ones that the capture job has not handled yet last
+	instances []catalog.Instance // by age; the ones that the capture job has not handled yet last
 }
 
 // key is the name under which the table's position is stored.
@@ -47,7 +47,8 @@ func group(instances []catalog.Instance, m *catalog.Matcher) (tables []*Table, h
 				}
 				return 1
 			}
-			return cmp.Or(a.StartLSN.Compare(b.StartLSN), a.CreateDate.Compare(b.CreateDate))
+			// Cleanup of one of them raises its start, maybe above that of a newer one.
+			return cmp.Or(a.CreateDate.Compare(b.CreateDate), a.StartLSN.Compare(b.StartLSN))
 		})
 	}
 	return tables, hidden
@@ -112,13 +113,15 @@ func (t *Table) start(capture string) (checkpoint.LSN, bool) {
 	return checkpoint.LSN{}, false
 }
 
-// earliest is the position before the first change that is retained, of the oldest instance.
-func (t *Table) earliest() (checkpoint.Position, bool) {
-	if len(t.instances) == 0 || !t.instances[0].Started() {
-		return checkpoint.Position{}, false
+// earliest is the position before the first change that is retained, of the instance that retains most.
+func (t *Table) earliest() (pos checkpoint.Position, ok bool) {
+	for i := range t.instances {
+		in := &t.instances[i]
+		if start := before(in.StartLSN); in.Started() && (!ok || start.Compare(pos.LSN) < 0) {
+			pos, ok = checkpoint.Position{Instance: in.Capture, LSN: start, Done: true}, true
+		}
 	}
-	in := t.instances[0]
-	return checkpoint.Position{Instance: in.Capture, LSN: before(in.StartLSN), Done: true}, true
+	return pos, ok
 }
 
 // before is the LSN just below l.
