@@ -42,9 +42,12 @@ func (d *Decoder) AppendJSON(body []byte) error {
 		n++
 		return cell
 	})
+	var at *CellError
 	switch {
-	case cell != nil:
+	case errors.As(cell, &at):
 		return cell
+	case cell != nil:
+		return fmt.Errorf("the message is not valid JSON: %w", cell)
 	case err != nil:
 		return fmt.Errorf("the message is not valid JSON: %w", err)
 	}
@@ -91,13 +94,13 @@ func (d *Decoder) field(r *jx.Decoder, n int, name []byte) error {
 	case jx.String:
 		from := len(d.arena)
 		if d.arena, err = r.StrAppend(d.arena); err != nil {
-			return fmt.Errorf("the message is not valid JSON: %w", err)
+			return err
 		}
 		err = d.fromText(i, v, from)
 	case jx.Object, jx.Array:
 		var raw jx.Raw
 		if raw, err = r.Raw(); err != nil {
-			return fmt.Errorf("the message is not valid JSON: %w", err)
+			return err
 		}
 		err = d.fromNested(i, v, raw)
 	default:
