@@ -119,6 +119,7 @@ var prefixStatements = []string{
 	"BEGIN TRAN x; SAVE TRAN y; ROLLBACK TRAN y; COMMIT TRAN x", "BEGIN TRY THROW 50001, 'x', 1 END TRY BEGIN CATCH SELECT ERROR_MESSAGE() END CATCH",
 	"UPDATE e SET e.pay = e.pay * 2, name = d.name OUTPUT deleted.pay FROM emp e JOIN dept d ON d.id = e.dept WHERE d.id = 1", "DELETE TOP (1) FROM emp OUTPUT deleted.id WHERE id > 100",
 	"INSERT BULK dbo.emp ([name] nvarchar(20) COLLATE Latin1_General_CI_AS, [pay] decimal(10,2)) WITH (TABLOCK)",
+	"INSERT BULK dbo.emp ([at] time(3), [until] time, [time] time(7) NULL)",
 }
 
 // TestRightStatements are statements that the checks after parsing must let through.

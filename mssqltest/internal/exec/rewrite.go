@@ -17,6 +17,7 @@ import (
 //	USING (VALUES …) AS v(a)  USING (SELECT * FROM (VALUES …) AS v(a)) AS v
 //	SELECT type               SELECT [type]
 //	COMMIT WORK               COMMIT TRAN
+//	INSERT BULK t (c time)    INSERT BULK t (c [time])
 const (
 	collateCall = "$collate"
 	allCall     = "$all"
@@ -54,6 +55,8 @@ func rewrite(text string, toks []token) string {
 			if isName(toks, i) {
 				edits = append(edits, edit{t.pos, t.end(), "[" + t.text + "]"})
 			}
+		case t.is("TIME") && inBulk(toks, i):
+			edits = append(edits, edit{t.pos, t.end(), "[" + t.text + "]"})
 		case t.is("USING"):
 			edits = append(edits, rewriteUsing(toks, i)...)
 		}
@@ -74,6 +77,16 @@ func rewrite(text string, toks []token) string {
 	}
 	b.WriteString(text[at:])
 	return b.String()
+}
+
+// inBulk reports whether a token stands in an INSERT BULK statement, where words are types of its columns.
+func inBulk(toks []token, i int) bool {
+	for i--; i > 0 && toks[i].text != ";"; i-- {
+		if toks[i].is("BULK") && toks[i-1].is("INSERT") {
+			return true
+		}
+	}
+	return false
 }
 
 // plainWords are keywords to teesql that SQL Server does not reserve: columns and tables may have these names.
