@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"fmt"
+	"math"
 	"net/http"
 	"slices"
 	"sync"
@@ -25,7 +27,7 @@ func prometheusSpec() *service.ConfigSpec {
 		Summary("Serves metrics in the Prometheus text format at /metrics of the HTTP server.").
 		Fields(
 			service.NewFloatListField(promFieldBuckets).
-				Description("Upper bounds, in seconds, of the histograms that timings become. Empty is the client library's default.").
+				Description("Upper bounds, in seconds, of the histograms that timings become. Their order does not matter. Empty is the client library's default.").
 				Default([]any{}).Advanced(),
 			service.NewBoolField(promFieldProcess).Description("Add CPU, memory and file handles of the process.").Default(false).Advanced(),
 			service.NewBoolField(promFieldGo).Description("Add figures of the Go runtime.").Default(false).Advanced(),
@@ -67,9 +69,13 @@ func newPromExporter(conf *service.ParsedConfig, log *service.Logger) (*promExpo
 			if err != nil {
 				return nil, err
 			}
+			if math.IsNaN(v) {
+				return nil, fmt.Errorf("%s: NaN is not a bound", promFieldBuckets)
+			}
 			p.buckets = append(p.buckets, v)
 		}
 		slices.Sort(p.buckets)
+		p.buckets = slices.Compact(p.buckets)
 	}
 	if on, err := conf.FieldBool(promFieldProcess); err != nil {
 		return nil, err
@@ -92,45 +98,81 @@ func (p *promExporter) HandlerFunc() http.HandlerFunc {
 // Close has nothing to free: the registry goes with the exporter.
 func (p *promExporter) Close(context.Context) error { return nil }
 
-// vec finds or makes the metric of a name. Two components that use one name with different labels cannot share a
-// Prometheus metric; the second one is dropped with a log line, not a panic.
-func vec[V prometheus.Collector](p *promExporter, known map[string]V, name string, labels []string, make func() V) (V, bool) {
+// vec finds or makes the metric of a name, or gives nil. Two components that use one name with different labels cannot share a
+// Prometheus metric; the second one is left out with a log line, not a panic.
+func vec[V interface {
+	comparable
+	prometheus.Collector
+}](p *promExporter, known map[string]V, name string, labels []string, make func() V) (none V) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if v, ok := known[name]; ok && slices.Equal(p.labels[name], labels) {
-		return v, true
+		return v
 	}
 	v := make()
+	if v == none {
+		return none
+	}
 	if err := p.reg.Register(v); err != nil {
 		p.log.Warnf("metric %s is left out: %v", name, err)
-		return v, false
+		return none
 	}
 	known[name], p.labels[name] = v, labels
-	return v, true
+	return v
+}
+
+// one is the metric of some label values, or the one that counts nothing. Values that Prometheus cannot have are logged once.
+func one[M, T any](p *promExporter, name string, exists bool, get func(...string) (M, error), wrap func(M) T, nothing T) func(...string) T {
+	var told sync.Once
+	return func(values ...string) T {
+		if !exists {
+			return nothing
+		}
+		m, err := get(values...)
+		if err != nil {
+			told.Do(func() { p.log.Warnf("metric %s is left out for some label values: %v", name, err) })
+			return nothing
+		}
+		return wrap(m)
+	}
 }
 
 func (p *promExporter) NewCounterCtor(name string, labels ...string) service.MetricsExporterCounterCtor {
-	v, _ := vec(p, p.counts, name, labels, func() *prometheus.CounterVec {
+	v := vec(p, p.counts, name, labels, func() *prometheus.CounterVec {
 		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: "Counter " + name + "."}, labels)
 	})
-	return func(values ...string) service.MetricsExporterCounter {
-		return promCounter{v.WithLabelValues(values...)}
-	}
+	return one(p, name, v != nil, v.GetMetricWithLabelValues,
+		func(c prometheus.Counter) service.MetricsExporterCounter { return promCounter{c} }, service.MetricsExporterCounter(noMetric{}))
 }
 
 func (p *promExporter) NewGaugeCtor(name string, labels ...string) service.MetricsExporterGaugeCtor {
-	v, _ := vec(p, p.gauges, name, labels, func() *prometheus.GaugeVec {
+	v := vec(p, p.gauges, name, labels, func() *prometheus.GaugeVec {
 		return prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: name, Help: "Gauge " + name + "."}, labels)
 	})
-	return func(values ...string) service.MetricsExporterGauge { return promGauge{v.WithLabelValues(values...)} }
+	return one(p, name, v != nil, v.GetMetricWithLabelValues,
+		func(g prometheus.Gauge) service.MetricsExporterGauge { return promGauge{g} }, service.MetricsExporterGauge(noMetric{}))
 }
 
 func (p *promExporter) NewTimerCtor(name string, labels ...string) service.MetricsExporterTimerCtor {
-	v, _ := vec(p, p.timers, name, labels, func() *prometheus.HistogramVec {
+	v := vec(p, p.timers, name, labels, func() *prometheus.HistogramVec {
+		if slices.Contains(labels, "le") {
+			p.log.Warnf("metric %s is left out: a histogram has the label le already", name)
+			return nil
+		}
 		return prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: "Timing " + name + ", in seconds.", Buckets: p.buckets}, labels)
 	})
-	return func(values ...string) service.MetricsExporterTimer { return promTimer{v.WithLabelValues(values...)} }
+	return one(p, name, v != nil, v.GetMetricWithLabelValues,
+		func(h prometheus.Observer) service.MetricsExporterTimer { return promTimer{h} }, service.MetricsExporterTimer(noMetric{}))
 }
+
+// noMetric stands for a metric that is left out.
+type noMetric struct{}
+
+func (noMetric) Incr(int64)          {}
+func (noMetric) IncrFloat64(float64) {}
+func (noMetric) Set(int64)           {}
+func (noMetric) SetFloat64(float64)  {}
+func (noMetric) Timing(int64)        {}
 
 type promCounter struct{ c prometheus.Counter }
 
