@@ -141,3 +141,25 @@ func TestLoginOfReadersRefused(t *testing.T) {
 		}
 	})
 }
+
+// A login may not read the history of DDL and the capture job's errors. That is told at the start, and nothing else comes of it.
+func TestRightsThatOnlyHelp(t *testing.T) {
+	orderings(t, func(t *testing.T, global bool) {
+		bubble(t, mssqltest.Config{}, func(r *rig) {
+			r.cfg.Global = global
+			r.tables("a", "b")
+			r.ctl.Add(mssqltest.Rule{Kind: "statement", Text: "cdc.ddl_history", Error: 229, Class: 14})
+			r.ctl.Add(mssqltest.Rule{Kind: "statement", Text: "sys.dm_cdc_errors", Error: 300, Class: 14})
+			f := r.start()
+			for i := range 30 {
+				r.insert(string("ab"[i%2]), 10*i, 10*i+5, 3)
+				pass(5 * time.Second)
+			}
+			r.note("a", "b")
+			f.arriveAll("a", "b")
+			if opened := f.flow.meta.opened; opened != 1 {
+				t.Errorf("%d connections to look at the database", opened)
+			}
+		})
+	})
+}

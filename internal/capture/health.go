@@ -61,7 +61,7 @@ func (h *health) statements(ctx context.Context, state *catalog.State) {
 		return
 	}
 	var ddl []catalog.DDL
-	err := f.meta.use(ctx, func(c *session.Conn) (err error) {
+	err := f.meta.ask(func(c *session.Conn) (err error) {
 		ddl, err = catalog.DDLSince(ctx, c, h.ddl)
 		return err
 	})
@@ -93,7 +93,7 @@ func (h *health) statements(ctx context.Context, state *catalog.State) {
 func (h *health) scanErrors(ctx context.Context) {
 	f := h.flow
 	var found []catalog.ScanError
-	err := f.meta.use(ctx, func(c *session.Conn) (err error) {
+	err := f.meta.ask(func(c *session.Conn) (err error) {
 		found, err = catalog.LoadScanErrors(ctx, c)
 		return err
 	})

@@ -40,6 +40,14 @@ func (m *metadata) on(number int, fn func(*session.Conn) error) error {
 	return m.run(fn)
 }
 
+// ask runs fn on the present connection, and keeps that when the server refuses: what is asked would only help.
+func (m *metadata) ask(fn func(*session.Conn) error) error {
+	if m.conn == nil || m.conn.Broken() {
+		return fmt.Errorf("looking at the database: %w", session.ErrClosed)
+	}
+	return fn(m.conn)
+}
+
 func (m *metadata) run(fn func(*session.Conn) error) error {
 	err := fn(m.conn)
 	if err != nil {
