@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+
+	"example.com/mssqlcdc/internal/crashpoint"
 )
 
 // CacheConfig says which value of a cache holds the positions. Get and Set are required.
@@ -140,6 +142,7 @@ func (s *CacheStore) change(ctx context.Context, edit func(map[string]Position) 
 	if err := s.cfg.Set(ctx, value); err != nil {
 		return fmt.Errorf("saving positions in the cache: %w", err)
 	}
+	crashpoint.Hit(crashpoint.CacheSaved)
 	s.positions = next
 	return nil
 }

@@ -10,6 +10,8 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+
+	"example.com/mssqlcdc/internal/crashpoint"
 )
 
 const fileLimit = 256 << 20 // a position is some 300 bytes, so this is far beyond any number of tables
@@ -160,9 +162,11 @@ func (s *FileStore) write(positions map[string]Position) error {
 	if err := writeSynced(beside, text); err != nil {
 		return err
 	}
+	crashpoint.Hit(crashpoint.FileSynced)
 	if err := os.Rename(beside, s.path); err != nil {
 		return err
 	}
+	crashpoint.Hit(crashpoint.FileRenamed)
 	return syncDir(filepath.Dir(s.path))
 }
 
@@ -172,6 +176,7 @@ func writeSynced(path string, text []byte) error {
 		return err
 	}
 	if _, err = f.Write(text); err == nil {
+		crashpoint.Hit(crashpoint.FileWritten)
 		err = f.Sync()
 	}
 	return errors.Join(err, f.Close())

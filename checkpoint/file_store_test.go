@@ -151,3 +151,39 @@ func TestFileStoreFailedSave(t *testing.T) {
 		t.Error("a table without a name is saved")
 	}
 }
+
+func TestFileStoreDeletesAndPeeks(t *testing.T) {
+	ctx := context.Background()
+	dir := t.TempDir()
+	path := filepath.Join(dir, "p.json")
+	looker := openFile(t, path, "k")
+	if got, holder, err := looker.Peek(ctx); err != nil || holder != "" || len(got) != 0 {
+		t.Errorf("Peek without a file = %v, %q, %v", got, holder, err)
+	}
+	if files, err := os.ReadDir(dir); err != nil || len(files) != 0 {
+		t.Errorf("Peek made %v, %v", files, err)
+	}
+	s := openFile(t, path, "k")
+	if err := s.Delete(ctx, "a"); err == nil {
+		t.Error("a store that was not loaded deletes")
+	}
+	if _, err := s.Load(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(s.Save(ctx, map[string]Position{"a": at(1), "b": at(2)}), s.Delete(ctx, "a", "never there")); err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]Position{"b": at(2)}
+	if got, holder, err := looker.Peek(ctx); err != nil || holder == "" || !equalPositions(got, want) {
+		t.Errorf("Peek = %v, %q, %v, want %v and a holder", got, holder, err, want)
+	}
+	if err := s.Close(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if got, holder, err := looker.Peek(ctx); err != nil || holder != "" || !equalPositions(got, want) {
+		t.Errorf("Peek after Close = %v, %q, %v", got, holder, err)
+	}
+	if _, err := looker.Load(ctx); err != nil {
+		t.Errorf("Peek keeps the lock: %v", err)
+	}
+}

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"example.com/mssqlcdc/internal/crashpoint"
 )
 
 // acquire takes the lease if it is free, expired or already ours, with a new epoch. Otherwise it says who has it for how long.
@@ -27,6 +29,7 @@ func (s *SQLStore) acquire(ctx context.Context) (owner string, remaining time.Du
 			return "", 0, fmt.Errorf("the epoch is a %T", rows[0][0])
 		}
 		s.held, s.epoch = true, epoch
+		crashpoint.Hit(crashpoint.LeaseTaken)
 		s.mu.Lock()
 		s.lost = make(chan struct{})
 		s.mu.Unlock()
@@ -143,5 +146,6 @@ func (s *SQLStore) renew(ctx context.Context) (held bool, _ error) {
 		s.lose()
 		return false, nil
 	}
+	crashpoint.Hit(crashpoint.LeaseKept)
 	return true, nil
 }

@@ -9,6 +9,8 @@ import (
 	"math/bits"
 	"slices"
 	"unicode/utf16"
+
+	"example.com/mssqlcdc/internal/crashpoint"
 )
 
 // Save keeps the positions in one transaction (of up to 256; positions stand for themselves, so more of them take more). It
@@ -88,10 +90,12 @@ func (s *SQLStore) saveChunk(ctx context.Context, tables []string, changed map[s
 
 // write runs a change under the lease; it is not written when the lease is another's.
 func (s *SQLStore) write(ctx context.Context, text, declaration string, args []driver.Value) (written bool, _ error) {
+	crashpoint.Hit(crashpoint.SQLSaving)
 	rows, err := s.query(ctx, text, declaration, args...)
 	if err != nil {
 		return false, err
 	}
+	crashpoint.Hit(crashpoint.SQLSaved)
 	if len(rows) != 1 || len(rows[0]) != 1 {
 		return false, errors.New("the statement gave no answer")
 	}

@@ -11,6 +11,8 @@ import (
 	"sync"
 	"time"
 	"unicode/utf16"
+
+	"example.com/mssqlcdc/internal/crashpoint"
 )
 
 const (
@@ -229,6 +231,7 @@ func (s *SQLStore) closeInTurn(ctx context.Context) error {
 		if _, err = s.query(ctx, sqlRelease, declRelease, s.cfg.Key, s.cfg.Owner, s.epoch); err != nil {
 			err = fmt.Errorf("releasing the lease of %s in %s: %w", s.cfg.Key, s.cfg.Table, err)
 		}
+		crashpoint.Hit(crashpoint.LeaseFreed)
 	}
 	s.held = false
 	return errors.Join(err, s.closeSession())

@@ -368,3 +368,110 @@ func TestSaveText(t *testing.T) {
 		t.Errorf("%d statements, want 9", len(seen))
 	}
 }
+
+func TestSQLStoreDeletes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFakeServer()
+		a := f.store(t, "a")
+		if err := a.Delete(t.Context(), "t"); !errors.Is(err, ErrLeaseLost) {
+			t.Errorf("Delete before Load: %v, want ErrLeaseLost", err)
+		}
+		mustLoad(t, a)
+		mustSave(t, a, map[string]Position{"t": at(1), "u": at(2), "v": at(3)})
+		if err := a.Delete(t.Context(), "t", "v", "never there"); err != nil {
+			t.Fatal(err)
+		}
+		if got := mustLoad(t, a); !equalPositions(got, map[string]Position{"u": at(2)}) {
+			t.Errorf("positions are %v", got)
+		}
+		f.mu.Lock()
+		f.leases["k"].epoch++
+		f.mu.Unlock()
+		if err := a.Delete(t.Context(), "u"); !errors.Is(err, ErrLeaseLost) || !isLost(a) {
+			t.Errorf("Delete with an old epoch: %v, want ErrLeaseLost", err)
+		}
+		mustClose(t, a)
+		if len(f.positions["k"]) != 1 {
+			t.Errorf("positions are %v", f.positions)
+		}
+	})
+}
+
+// Looking takes no lease and makes no table.
+func TestSQLStorePeek(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFakeServer()
+		looker := f.store(t, "looker")
+		if got, holder, err := looker.Peek(t.Context()); err != nil || holder != "" || len(got) != 0 || f.exists {
+			t.Errorf("Peek without a table = %v, %q, %v; table made: %v", got, holder, err, f.exists)
+		}
+		a := f.store(t, "a")
+		mustLoad(t, a)
+		mustSave(t, a, map[string]Position{"t": at(1)})
+		if got, holder, err := looker.Peek(t.Context()); err != nil || holder != "a" || !equalPositions(got, map[string]Position{"t": at(1)}) {
+			t.Errorf("Peek = %v, %q, %v", got, holder, err)
+		}
+		mustSave(t, a, map[string]Position{"t": at(2)})
+		mustClose(t, a)
+		if _, holder, err := looker.Peek(t.Context()); err != nil || holder != "" {
+			t.Errorf("Peek after Close: holder %q, %v", holder, err)
+		}
+		mustClose(t, looker)
+	})
+}
+
+// Takeover takes the lease at once; the process that had it cannot save and takes it back afterwards, with what was saved.
+func TestTakeover(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFakeServer()
+		a := f.store(t, "a")
+		mustLoad(t, a)
+		mustSave(t, a, map[string]Position{"t": at(5)})
+		b := f.store(t, "b", func(c *SQLConfig) { c.Takeover = true })
+		began := time.Now()
+		if got := mustLoad(t, b); len(got) != 1 || time.Since(began) > time.Second {
+			t.Errorf("Load = %v after %v", got, time.Since(began))
+		}
+		mustSave(t, b, map[string]Position{"t": at(1)})
+		if err := a.Save(t.Context(), map[string]Position{"t": at(6)}); !errors.Is(err, ErrLeaseLost) {
+			t.Errorf("Save of the other process: %v, want ErrLeaseLost", err)
+		}
+		mustClose(t, b)
+		if got := mustLoad(t, a); !equalPositions(got, map[string]Position{"t": at(1)}) {
+			t.Errorf("the other process goes on from %v", got)
+		}
+		mustClose(t, a)
+	})
+}
+
+// A table of another shape is somebody else's: Redpanda Connect's is named, and the way out.
+func TestForeignTable(t *testing.T) {
+	for _, tt := range []struct {
+		columns []string
+		want    string
+	}{
+		{[]string{"cache_key", "cache_val"}, "mssqlcdc positions import --from connect-table --source-table " + testTable},
+		{[]string{"Cache_Key", "CACHE_VAL", "added"}, "mssqlcdc positions import"},
+		{[]string{"id"}, "no column pipeline"},
+		{ourColumns[:6], "no column expires_at"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			f := newFakeServer()
+			f.exists, f.columns = true, tt.columns
+			f.fail = func(_, text string) error {
+				if text != sqlColumns {
+					return fmt.Errorf("the table is touched: %s", text)
+				}
+				return nil
+			}
+			a := f.store(t, "a")
+			if _, err := a.Load(t.Context()); err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("columns %q: Load: %v, want %q in it", tt.columns, err, tt.want)
+			}
+			if _, _, err := a.Peek(t.Context()); err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("columns %q: Peek: %v, want %q in it", tt.columns, err, tt.want)
+			}
+			mustClose(t, a)
+		})
+	}
+}
