@@ -1,0 +1,225 @@
+package mssqlcdc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/redpanda-data/benthos/v4/public/service"
+
+	"example.com/mssqlcdc/internal/body"
+	"example.com/mssqlcdc/internal/bulkload"
+	"example.com/mssqlcdc/internal/catalog"
+)
+
+// bulkJob is the rows of one table, as record batches of one set of columns each.
+type bulkJob struct {
+	name  catalog.Name
+	table *bulkTable
+	rows  []int // of the batch
+	parts []bulkPart
+}
+
+// bulkPart is a record batch on its way.
+type bulkPart struct {
+	record arrow.RecordBatch
+	rows   []int // the message of each row
+	whole  bool  // the rows are those of one message, which is refused as a whole
+	bytes  int64
+	plan   *bulkPlan
+	bad    int64 // rows that were left out
+}
+
+func releaseJobs(jobs []*bulkJob) {
+	for _, j := range jobs {
+		for _, p := range j.parts {
+			p.record.Release()
+		}
+	}
+}
+
+// name is the table of a message.
+func (l *bulkLanding) name(i int) (catalog.Name, error) {
+	cfg := &l.out.cfg
+	switch {
+	case cfg.static != nil:
+		return *cfg.static, nil
+	case cfg.table != nil:
+		text, err := l.batch.TryInterpolatedString(i, cfg.table)
+		if err != nil {
+			return catalog.Name{}, fmt.Errorf("table: %w", err)
+		}
+		return catalog.ParseName(text)
+	}
+	schema, ok := l.batch[i].MetaGet("database_schema")
+	table, ok2 := l.batch[i].MetaGet("table")
+	if !ok || !ok2 || schema == "" || table == "" {
+		return catalog.Name{}, errNoTable
+	}
+	return catalog.Name{Schema: schema, Object: table}, nil
+}
+
+// decode turns messages into jobs, one for each table, in the order of their first messages. A message that has no form as a row
+// is refused.
+func (l *bulkLanding) decode(ctx context.Context, w *bulkWorker, rows []int) (jobs []*bulkJob, err error) {
+	byName := map[catalog.Name]*bulkJob{}
+	for _, i := range rows {
+		name, err := l.name(i)
+		if err != nil {
+			l.refuse(i, catalog.Name{}, err)
+			continue
+		}
+		j := byName[name]
+		if j == nil {
+			j = &bulkJob{name: name}
+			byName[name] = j
+			jobs = append(jobs, j)
+		}
+		j.rows = append(j.rows, i)
+	}
+	for n, j := range jobs {
+		if j.table, err = w.table(ctx, j.name); err == nil {
+			err = l.decodeJob(j)
+		} else {
+			err = &bulkError{table: j.name, rows: j.rows, missing: true, err: err}
+		}
+		if err != nil {
+			releaseJobs(jobs[:n+1])
+			return nil, err
+		}
+	}
+	return jobs, nil
+}
+
+func (l *bulkLanding) decodeJob(j *bulkJob) error {
+	d := j.table.decoder
+	defer d.Discard()
+	var from []int // the message of each decoded row
+	for _, i := range j.rows {
+		m := l.batch[i]
+		bytes, err := m.AsBytes()
+		switch {
+		case m.HasStructured() && !m.HasBytes() || err != nil:
+			err = appendStructured(d, m)
+		case body.IsArrow(bytes):
+			if err = l.decodeArrow(j, i, bytes); err != nil {
+				break
+			}
+			continue
+		default:
+			err = d.AppendJSON(bytes)
+		}
+		if err != nil {
+			l.refuse(i, j.name, err)
+			continue
+		}
+		from = append(from, i)
+	}
+	for _, p := range d.Finish() {
+		part := bulkPart{record: p.Record, bytes: p.Bytes}
+		for _, r := range p.Rows {
+			part.rows = append(part.rows, from[r])
+		}
+		j.parts = append(j.parts, part)
+	}
+	l.oneIdentity(j)
+	return nil
+}
+
+func appendStructured(d *body.Decoder, m *service.Message) error {
+	v, err := m.AsStructured()
+	if err != nil {
+		return err
+	}
+	row, ok := v.(map[string]any)
+	if !ok {
+		return fmt.Errorf("the message is not an object but %T", v)
+	}
+	return d.AppendMap(row)
+}
+
+// decodeArrow takes the record batches of a message as they are, without the columns that are not written.
+func (l *bulkLanding) decodeArrow(j *bulkJob, i int, bytes []byte) error {
+	records, err := body.ReadArrow(bytes, l.out.cfg.decode.Mem)
+	if err != nil {
+		return err
+	}
+	share := int64(len(bytes)) / int64(max(len(records), 1))
+	first := len(j.parts)
+	for n, rec := range records {
+		kept, err := writable(j.table.target, rec, l.out.cfg.decode.IgnoreUnknown)
+		rec.Release()
+		if err != nil {
+			for _, rest := range records[n+1:] {
+				rest.Release()
+			}
+			for _, p := range j.parts[first:] {
+				p.record.Release()
+			}
+			j.parts = j.parts[:first]
+			return err
+		}
+		part := bulkPart{record: kept, whole: true, bytes: share, rows: make([]int, kept.NumRows())}
+		for r := range part.rows {
+			part.rows[r] = i
+		}
+		j.parts = append(j.parts, part)
+	}
+	return nil
+}
+
+// writable leaves out the columns that the server fills itself, and those that the table does not have if they may be.
+func writable(t *bulkload.Target, rec arrow.RecordBatch, ignoreUnknown bool) (arrow.RecordBatch, error) {
+	var fields []arrow.Field
+	var columns []arrow.Array
+	for n, f := range rec.Schema().Fields() {
+		i := t.Column(f.Name)
+		switch {
+		case i < 0 && !ignoreUnknown:
+			return nil, &body.CellError{Column: f.Name, Err: errors.New("the table has no such column; remove the field from the message, add the column, or set on_unknown_field to ignore")}
+		case i < 0 || !t.Columns[i].Writable():
+			continue
+		}
+		fields, columns = append(fields, f), append(columns, rec.Column(n))
+	}
+	if len(fields) == 0 {
+		return nil, errors.New("no field of the message is a column of the table")
+	}
+	return array.NewRecordBatch(arrow.NewSchema(fields, nil), columns, rec.NumRows()), nil
+}
+
+// oneIdentity refuses rows that have a value for the identity column where the first has none, or the other way round: the
+// server would number some rows past the values of the others.
+func (l *bulkLanding) oneIdentity(j *bulkJob) {
+	identity := ""
+	for _, c := range j.table.target.Columns {
+		if c.Identity {
+			identity = c.Name
+		}
+	}
+	if identity == "" {
+		return
+	}
+	has := func(p bulkPart) bool {
+		for _, f := range p.record.Schema().Fields() {
+			if i := j.table.target.Column(f.Name); i >= 0 && j.table.target.Columns[i].Identity {
+				return true
+			}
+		}
+		return false
+	}
+	kept := j.parts[:0]
+	for _, p := range j.parts {
+		if len(kept) == 0 || has(p) == has(kept[0]) {
+			kept = append(kept, p)
+			continue
+		}
+		for _, i := range p.rows {
+			l.refuse(i, j.name, &body.CellError{Column: identity, Err: errors.New("some rows of the batch have a value for this identity column and others have not; load them by two outputs, or remove the field with a mapping")})
+		}
+		p.record.Release()
+	}
+	j.parts = kept
+}

@@ -1,0 +1,362 @@
+package mssqlcdc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"time"
+
+	"github.com/cenkalti/backoff/v4"
+	"github.com/redpanda-data/benthos/v4/public/service"
+
+	"example.com/mssqlcdc/internal/catalog"
+)
+
+// staleAfter is how old the description of a table may be before a row is refused by it.
+const staleAfter = 5 * time.Second
+
+// bulkLanding is the way of one batch into its tables: tried again while what fails passes, halved when a row is to blame.
+type bulkLanding struct {
+	out     *bulkOutput
+	batch   service.MessageBatch
+	worker  *bulkWorker
+	failed  map[int]error
+	rows    map[int]catalog.Name // the tables of failed rows, for the metric
+	pause   backoff.ExponentialBackOff
+	retries int // left, for errors that a row can cause
+	landed  map[int]bool
+	shaped  bool // the tables were described anew because of an error
+	told    bool // the first error of a row of tries is logged
+}
+
+func newBulkLanding(o *bulkOutput, batch service.MessageBatch) *bulkLanding {
+	l := &bulkLanding{out: o, batch: batch, failed: map[int]error{}, rows: map[int]catalog.Name{}, landed: map[int]bool{}, pause: *o.cfg.backoff, retries: o.cfg.maxRetries}
+	l.pause.Reset()
+	return l
+}
+
+func (l *bulkLanding) run(ctx context.Context) error {
+	defer l.out.observer.batch(time.Now())
+	defer func() {
+		if l.worker != nil {
+			l.out.giveBack(l.worker)
+		}
+	}()
+	all := make([]int, len(l.batch))
+	for i := range all {
+		all[i] = i
+	}
+	err := l.land(ctx, all)
+	if len(l.landed) > 0 && errors.Is(err, service.ErrNotConnected) {
+		// The whole batch would come again, and what has landed would be there twice.
+		for _, i := range all {
+			if !l.landed[i] {
+				l.refuse(i, catalog.Name{}, err)
+			}
+		}
+		return nil
+	}
+	return err
+}
+
+// refuse notes that a message does not land. The first reason stays.
+func (l *bulkLanding) refuse(i int, table catalog.Name, err error) {
+	if l.failed[i] != nil {
+		return
+	}
+	if table == (catalog.Name{}) {
+		err = fmt.Errorf("loading row %d of the batch: %w", i+1, err)
+	} else {
+		err = fmt.Errorf("loading row %d of the batch into %s: %w", i+1, table, err)
+	}
+	l.failed[i], l.rows[i] = err, table
+}
+
+// refused is the error of the rows that did not land, nil if all did.
+func (l *bulkLanding) refused() error {
+	if len(l.failed) == 0 {
+		return nil
+	}
+	failed := make([]int, 0, len(l.failed))
+	for i := range l.failed {
+		failed = append(failed, i)
+	}
+	slices.Sort(failed)
+	headline := l.failed[failed[0]]
+	if len(failed) > 1 {
+		headline = fmt.Errorf("%d of %d rows were refused, the first: %w", len(failed), len(l.batch), headline)
+	}
+	err := service.NewBatchError(l.batch, headline)
+	for _, i := range failed {
+		err = err.Failed(i, l.failed[i])
+		l.out.observer.refused.Incr(1, l.rows[i].String())
+	}
+	return err
+}
+
+// land brings rows into their tables. Its error is the end of ctx or wraps service.ErrNotConnected.
+func (l *bulkLanding) land(ctx context.Context, rows []int) error {
+	for {
+		rows = slices.DeleteFunc(slices.Clone(rows), func(i int) bool { return l.failed[i] != nil })
+		if len(rows) == 0 {
+			return nil
+		}
+		err := l.attempt(ctx, rows)
+		if err == nil {
+			l.recovered()
+			for _, i := range rows {
+				l.landed[i] = l.failed[i] == nil
+			}
+			return nil
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if errors.Is(err, errBulkAgain) {
+			continue
+		}
+		var at *bulkError
+		if !errors.As(err, &at) {
+			at = &bulkError{rows: rows, err: err}
+		}
+		switch cause := causeOf(err); {
+		case cause == causePasses:
+			if err := l.wait(ctx, err, at.committing); err != nil {
+				return err
+			}
+		case cause != causeRow && !l.shaped:
+			l.shaped = true
+			l.forgetAll()
+		case cause == causeTable:
+			if l.out.cfg.static != nil {
+				l.out.log.Errorf("%v; this batch waits until that is mended", err)
+				return fmt.Errorf("%w: %w", service.ErrNotConnected, err)
+			}
+			for _, i := range at.rows {
+				l.refuse(i, at.table, at.err)
+			}
+		case l.retries > 0:
+			l.retries--
+			if err := l.wait(ctx, err, false); err != nil {
+				return err
+			}
+		default:
+			return l.halve(ctx, rows, at)
+		}
+	}
+}
+
+// halve finds the rows that are to blame.
+func (l *bulkLanding) halve(ctx context.Context, rows []int, at *bulkError) error {
+	if len(rows) == 1 {
+		l.refuse(rows[0], at.table, explainRow(at.err))
+		return nil
+	}
+	l.out.observer.splits.Incr(1)
+	half := len(rows) / 2
+	if err := l.land(ctx, rows[:half]); err != nil {
+		return err
+	}
+	return l.land(ctx, rows[half:])
+}
+
+// wait pauses before the next try.
+func (l *bulkLanding) wait(ctx context.Context, cause error, committing bool) error {
+	l.out.observer.retries.Incr(1)
+	if committing {
+		l.out.observer.unknown.Incr(1)
+		l.out.log.Warnf("the connection was lost while a load was committed, so its rows are loaded again and may be there twice: %v", cause)
+	}
+	if !l.told && !committing {
+		l.out.log.Warnf("a batch is tried again until it lands: %v", cause)
+	}
+	l.told = true
+	d := l.pause.NextBackOff()
+	if d == backoff.Stop {
+		return fmt.Errorf("%w: %w", service.ErrNotConnected, cause)
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (l *bulkLanding) recovered() {
+	if l.told {
+		l.told = false
+		l.out.log.Info("the batch that was tried again has landed")
+	}
+	l.pause.Reset()
+}
+
+func (l *bulkLanding) forgetAll() {
+	if l.worker != nil {
+		clear(l.worker.tables)
+	}
+}
+
+// errBulkAgain makes land try again at once, with what has been learned.
+var errBulkAgain = errors.New("the rows are decoded anew")
+
+// attempt loads rows in one transaction. What it has not stored when it fails is not stored at all, except perhaps after a
+// connection that was lost while committing.
+func (l *bulkLanding) attempt(ctx context.Context, rows []int) error {
+	if l.worker != nil && l.worker.conn.Broken() {
+		l.worker.close()
+		l.worker = nil
+	}
+	if l.worker == nil {
+		w, err := l.out.worker(ctx)
+		if err != nil {
+			if causeOf(err) != causePasses {
+				l.out.log.Errorf("%v; this batch waits until that is mended", err)
+				err = fmt.Errorf("%w: %w", service.ErrNotConnected, err)
+			}
+			return err
+		}
+		l.worker = w
+	}
+	w := l.worker
+	before := len(l.failed)
+	jobs, err := l.decode(ctx, w, rows)
+	if err != nil {
+		return err
+	}
+	defer releaseJobs(jobs)
+	if err := l.fill(ctx, w, jobs); err != nil {
+		return err
+	}
+	if len(l.failed) > before && l.stale(ctx, w, jobs) {
+		l.reopen(rows)
+		return errBulkAgain
+	}
+	if err := l.store(ctx, w, jobs); err != nil {
+		return err
+	}
+	for _, j := range jobs {
+		var n, size int64
+		for _, p := range j.parts {
+			n, size = n+p.record.NumRows()-p.bad, size+p.bytes
+		}
+		if n > 0 {
+			l.out.observer.loaded(j.name, n, size)
+		}
+	}
+	return nil
+}
+
+// fill plans every part, and sends the staged ones to their temporary tables, before there is a transaction.
+func (l *bulkLanding) fill(ctx context.Context, w *bulkWorker, jobs []*bulkJob) error {
+	for _, j := range jobs {
+		kept := j.parts[:0]
+		for n := range j.parts {
+			p := j.parts[n]
+			var unfit bulkPlanError
+			var err error
+			switch p.plan, err = w.plan(ctx, j.table, p.record.Schema(), p.bytes); {
+			case errors.As(err, &unfit):
+				for _, i := range p.rows {
+					l.refuse(i, j.name, unfit.error)
+				}
+				p.record.Release()
+				continue
+			case err != nil:
+				j.parts = append(kept, j.parts[n:]...)
+				return &bulkError{table: j.name, rows: j.rows, err: err}
+			}
+			p.plan.filled = false
+			kept = append(kept, p)
+		}
+		j.parts = kept
+		for n := range j.parts {
+			if p := &j.parts[n]; p.plan.move != "" {
+				if err := l.send(ctx, w, j, p); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// send sends a part, and refuses its rows that the server was not given.
+func (l *bulkLanding) send(ctx context.Context, w *bulkWorker, j *bulkJob, p *bulkPart) error {
+	bad, err := w.send(ctx, p.plan, p.record)
+	if err != nil {
+		return &bulkError{table: j.name, rows: j.rows, err: err}
+	}
+	p.bad = int64(len(bad))
+	for _, b := range bad {
+		err := fmt.Errorf("column %s: %w", b.Column, b.Err)
+		if p.whole {
+			err = fmt.Errorf("its row %d: %w", b.Row+1, err)
+		}
+		l.refuse(p.rows[b.Row], j.name, err)
+	}
+	if p.whole && len(bad) > 0 {
+		return errBulkAgain // without the message
+	}
+	return nil
+}
+
+// store loads what is planned, in one transaction.
+func (l *bulkLanding) store(ctx context.Context, w *bulkWorker, jobs []*bulkJob) (err error) {
+	if len(jobs) == 0 {
+		return nil
+	}
+	if err := w.conn.Batch(ctx, sqlBulkBegin); err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			w.rollback(ctx)
+		}
+	}()
+	for _, j := range jobs {
+		for n := range j.parts {
+			switch p := &j.parts[n]; {
+			case p.plan.move == "":
+				err = l.send(ctx, w, j, p)
+			case p.plan.filled: // and not moved with an earlier part
+				p.plan.filled = false
+				if err = w.move(ctx, p.plan); err != nil {
+					err = &bulkError{table: j.name, rows: j.rows, err: err}
+				}
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+	if err := w.conn.Batch(ctx, sqlBulkCommit); err != nil {
+		return &bulkError{committing: w.conn.Broken(), rows: jobs[0].rows, err: err}
+	}
+	return nil
+}
+
+// stale describes the tables of refused rows anew, if that is long ago, and tells whether one has changed since.
+func (l *bulkLanding) stale(ctx context.Context, w *bulkWorker, jobs []*bulkJob) bool {
+	changed := false
+	for _, j := range jobs {
+		if time.Since(j.table.loaded) < staleAfter {
+			continue
+		}
+		w.forget(j.name)
+		t, err := w.table(ctx, j.name)
+		changed = changed || err != nil || !reflect.DeepEqual(t.target, j.table.target)
+	}
+	return changed
+}
+
+// reopen takes back the refusals of rows.
+func (l *bulkLanding) reopen(rows []int) {
+	for _, i := range rows {
+		delete(l.failed, i)
+	}
+}

@@ -1,0 +1,45 @@
+package mssqlcdc
+
+import (
+	"sync/atomic"
+	"time"
+
+	"github.com/redpanda-data/benthos/v4/public/service"
+
+	"example.com/mssqlcdc/internal/catalog"
+)
+
+// bulkObserver counts what mssql_bulk does. docs/metrics.md lists the metrics.
+type bulkObserver struct {
+	rows, bytes, loads, refused *service.MetricCounter
+	retries, splits, unknown    *service.MetricCounter
+	connections                 *service.MetricGauge
+	loadTime                    *service.MetricTimer
+
+	open atomic.Int64 // connections
+}
+
+func newBulkObserver(mgr *service.Resources) *bulkObserver {
+	m := mgr.Metrics()
+	return &bulkObserver{
+		rows:        m.NewCounter("mssql_bulk_rows", "table"),
+		bytes:       m.NewCounter("mssql_bulk_bytes", "table"),
+		loads:       m.NewCounter("mssql_bulk_loads", "table"),
+		refused:     m.NewCounter("mssql_bulk_refused", "table"),
+		retries:     m.NewCounter("mssql_bulk_retries"),
+		splits:      m.NewCounter("mssql_bulk_splits"),
+		unknown:     m.NewCounter("mssql_bulk_unknown_commits"),
+		connections: m.NewGauge("mssql_bulk_connections"),
+		loadTime:    m.NewTimer("mssql_bulk_batch_ns"),
+	}
+}
+
+func (o *bulkObserver) loaded(table catalog.Name, rows, bytes int64) {
+	o.loads.Incr(1, table.String())
+	o.rows.Incr(rows, table.String())
+	o.bytes.Incr(bytes, table.String())
+}
+
+func (o *bulkObserver) connected(n int64) { o.connections.Set(o.open.Add(n)) }
+
+func (o *bulkObserver) batch(began time.Time) { o.loadTime.Timing(time.Since(began).Nanoseconds()) }
