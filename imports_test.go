@@ -70,8 +70,8 @@ const standIn = "mssqltest"
 
 // importRules are the rules of docs/architecture.md, "Who may import whom".
 var importRules = []rule{
-	{"only the root package, cmd, internal/kafka and internal/compat import Benthos", func(f goFile) string {
-		if f.dir == "." || under(f.dir, "cmd", "internal/kafka", "internal/compat") {
+	{"only the root package, cmd, internal/kafka, internal/compat and internal/crashtest import Benthos", func(f goFile) string {
+		if f.dir == "." || under(f.dir, "cmd", "internal/kafka", "internal/compat", "internal/crashtest") {
 			return ""
 		}
 		return f.imported(benthosPath)
@@ -114,7 +114,7 @@ var importRules = []rule{
 		return ""
 	}},
 	{"production packages do not import the stand-in", func(f goFile) string {
-		if f.test || under(f.dir, standIn, "cmd", "internal/compat") {
+		if f.test || under(f.dir, standIn, "cmd", "internal/compat", "internal/crashtest") {
 			return ""
 		}
 		return f.imported(module + "/" + standIn)
@@ -138,11 +138,17 @@ var importRules = []rule{
 		}
 		return f.imported(module + "/internal/capture")
 	}},
-	{"checkpoint imports no package of ours", func(f goFile) string {
+	{"checkpoint imports no package of ours but internal/crashpoint", func(f goFile) string {
 		if f.test || !under(f.dir, "checkpoint") {
 			return ""
 		}
-		return strings.Join(f.ours(), ", ")
+		return strings.Join(slices.DeleteFunc(f.ours(), func(p string) bool { return p == "internal/crashpoint" }), ", ")
+	}},
+	{"internal/crashpoint imports nothing", func(f goFile) string {
+		if !under(f.dir, "internal/crashpoint") {
+			return ""
+		}
+		return strings.Join(f.imports, ", ")
 	}},
 	{"unsafe is used in internal/session only", func(f goFile) string {
 		if f.test || under(f.dir, "internal/session") { // a test may ask for a size
@@ -203,6 +209,9 @@ func TestImportRules(t *testing.T) {
 		{"changetable in a test of snapshot from outside", goFile{dir: "snapshot", test: true, outside: true, imports: []string{module + "/changetable"}}, true},
 		{"capture in changetable", goFile{dir: "changetable", imports: []string{module + "/internal/capture"}}, false},
 		{"capture in diagnose", goFile{dir: "internal/diagnose", imports: []string{module + "/internal/capture"}}, false},
+		{"crashpoint in checkpoint", goFile{dir: "checkpoint", imports: []string{module + "/internal/crashpoint"}}, true},
+		{"sync in crashpoint", goFile{dir: "internal/crashpoint", imports: []string{"sync"}}, false},
+		{"Benthos in crashtest", goFile{dir: "internal/crashtest", imports: []string{benthosPath + "/v4/public/service"}}, true},
 		{"sqltype in checkpoint", goFile{dir: "checkpoint", imports: []string{module + "/internal/sqltype"}}, false},
 		{"unsafe in tds", goFile{dir: "internal/tds", imports: []string{"unsafe"}}, false},
 	} {

@@ -9,6 +9,7 @@ import (
 
 	"example.com/mssqlcdc/checkpoint"
 	"example.com/mssqlcdc/internal/catalog"
+	"example.com/mssqlcdc/internal/crashpoint"
 )
 
 // saveInterval is the shortest time between two saves.
@@ -102,8 +103,11 @@ func (s *saver) save(ctx context.Context, all bool) error {
 	if len(changed) == 0 {
 		return nil
 	}
+	crashpoint.Hit(crashpoint.Saving)
 	err := s.store.Save(ctx, changed)
-	if err != nil {
+	if err == nil {
+		crashpoint.Hit(crashpoint.Saved)
+	} else {
 		s.mu.Lock()
 		for table, acked := range flags {
 			s.dirty[table] = s.dirty[table] || acked
