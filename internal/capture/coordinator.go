@@ -112,10 +112,11 @@ func (c *coordinator) turn(ctx context.Context, state *catalog.State) error {
 		}
 	}
 	for _, w := range taking {
-		w.aim(high)
+		w.nudge()
 	}
 	tables := len(f.workers)
 	f.mu.Unlock()
+	f.snapshotsDone()
 	f.cfg.Observer.Polled(high, state.Age, tables, len(behind))
 	c.health.look(ctx, state, high.Compare(c.asked) > 0)
 	if f.merge != nil && (f.merge.busy() || len(taking) > 0) {

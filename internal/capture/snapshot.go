@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"example.com/mssqlcdc/checkpoint"
+	"example.com/mssqlcdc/internal/crashpoint"
 	"example.com/mssqlcdc/internal/session"
 	"example.com/mssqlcdc/snapshot"
 )
@@ -54,27 +55,18 @@ func (w *worker) snapshotting() bool { return w.wanted || w.pos.Snapshot != nil 
 // takeSnapshot reads the rows of the table, chunk by chunk, into its lane. Chunks are read on several connections and given out in
 // the order of the key, so that one key says how far it has come; a finished chunk is not read again.
 func (w *worker) takeSnapshot(ctx context.Context) error {
-	f := w.flow
-	select {
-	case f.snapshots <- struct{}{}:
-		defer func() { <-f.snapshots }()
-	case <-w.gone:
-		return errGone
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 	t := &tableSnapshot{worker: w}
-	if err := t.begin(ctx); err != nil {
-		return err
-	}
-	var err error
-	if t.reader.Keyless() {
-		err = t.onePass(ctx)
-	} else {
-		err = t.chunks(ctx)
+	err := t.read(ctx)
+	if err == nil || t.moved {
+		w.behind = time.Time{}
 	}
 	if err != nil {
 		return err
+	}
+	if t.reader.Keyless() {
+		if err := t.resolve(ctx); err != nil {
+			return err
+		}
 	}
 	return t.end(ctx)
 }
@@ -85,8 +77,31 @@ type tableSnapshot struct {
 	reader *snapshot.Reader
 	layout *Layout
 	pos    checkpoint.Position // its Snapshot is what was given out
+	moved  bool                // something was given out
+	passed snapshot.Mark       // where a pass over a keyless table was
+	left   *chunk              // whose delivery failed
 	total  int64
 	warned bool // that half of the retention has passed
+}
+
+// read reads the rows, while few enough other tables do.
+func (t *tableSnapshot) read(ctx context.Context) error {
+	w := t.worker
+	select {
+	case w.flow.snapshots <- struct{}{}:
+		defer func() { <-w.flow.snapshots }()
+	case <-w.gone:
+		return errGone
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	if err := t.begin(ctx); err != nil {
+		return err
+	}
+	if t.reader.Keyless() {
+		return t.onePass(ctx)
+	}
+	return t.chunks(ctx)
 }
 
 // begin opens the table and fixes the handover before the first row is read. A snapshot that was begun goes on.
@@ -119,6 +134,7 @@ func (t *tableSnapshot) begin(ctx context.Context) error {
 			w.pos, w.wanted = t.pos, false
 			f.mu.Unlock()
 			t.mark(SnapshotBegin, t.pos.Snapshot.ID)
+			crashpoint.Hit(crashpoint.SnapshotBegun)
 		}
 		f.cfg.Observer.Snapshot(w.table.key(), t.pos.Snapshot.Rows, t.total, false)
 		return nil
@@ -149,6 +165,13 @@ type chunk struct {
 	whole       bool // every page was sent; set before pages is closed
 }
 
+// discard gives back what is not given out.
+func (c *chunk) discard() {
+	for p := range c.pages {
+		p.Release()
+	}
+}
+
 // chunks reads a table by its key.
 func (t *tableSnapshot) chunks(ctx context.Context) error {
 	f := t.worker.flow
@@ -168,10 +191,11 @@ func (t *tableSnapshot) chunks(ctx context.Context) error {
 	})
 	delivered := t.deliver(ctx, ordered)
 	cancel()
+	if t.left != nil {
+		t.left.discard()
+	}
 	for c := range ordered {
-		for p := range c.pages {
-			p.Release()
-		}
+		c.discard()
 	}
 	err = group.Wait()
 	if delivered != nil && (err == nil || errors.Is(err, context.Canceled)) {
@@ -202,6 +226,7 @@ func (t *tableSnapshot) cut(ctx context.Context, group *errgroup.Group, after sn
 		if err != nil {
 			return err
 		}
+		crashpoint.Hit(crashpoint.ChunkCut)
 		after = c.upto
 		select {
 		case ordered <- c:
@@ -250,17 +275,19 @@ func (t *tableSnapshot) readChunk(ctx context.Context, c *chunk) error {
 			return ctx.Err()
 		}
 		if done {
+			crashpoint.Hit(crashpoint.ChunkRead)
 			c.whole = true
 			return nil
 		}
 	}
 }
 
-// deliver gives the pages out in the order of the chunks.
+// deliver gives the pages out in the order of the chunks. After an error nobody reads on: ctx has to end then.
 func (t *tableSnapshot) deliver(ctx context.Context, ordered <-chan *chunk) error {
 	for c := range ordered {
 		for page := range c.pages {
 			if err := t.give(ctx, page); err != nil {
+				t.left = c
 				return err
 			}
 		}
@@ -282,7 +309,7 @@ func (t *tableSnapshot) give(ctx context.Context, page *snapshot.Page) error {
 		page.Release()
 		return nil
 	}
-	if err := t.retained(); err != nil {
+	if err := errors.Join(t.allowed(), t.retained()); err != nil {
 		page.Release()
 		return err
 	}
@@ -299,11 +326,39 @@ func (t *tableSnapshot) give(ctx context.Context, page *snapshot.Page) error {
 		Rows: page.Rows, bytes: int64(page.Bytes),
 		positions: map[string]checkpoint.Position{w.table.key(): t.pos},
 	})
+	t.moved = true
 	f.mu.Lock()
 	w.pos = t.pos
 	f.mu.Unlock()
 	f.cfg.Observer.Snapshot(w.table.key(), t.pos.Snapshot.Rows, t.total, false)
 	return nil
+}
+
+// allowed stops the snapshot of a table that is gone or stands still.
+func (t *tableSnapshot) allowed() error {
+	w := t.worker
+	if w.isGone() {
+		return errGone
+	}
+	w.flow.mu.Lock()
+	defer w.flow.mu.Unlock()
+	if w.lane.stop {
+		return errStopped
+	}
+	return nil
+}
+
+// errStopped says that nothing more of the table is given out.
+var errStopped = errors.New("a batch of the table was refused, or cannot be given out")
+
+// overtakenError says that cleanup has removed changes which the stream needs after a snapshot.
+type overtakenError struct {
+	table    string
+	handover checkpoint.LSN
+}
+
+func (e *overtakenError) Error() string {
+	return fmt.Sprintf("taking the snapshot of %s: cleanup has removed changes from LSN %s on, which the stream needs after the snapshot; give it more time with: EXEC sys.sp_cdc_change_job @job_type = N'cleanup', @retention = <minutes>", e.table, e.handover)
 }
 
 // retained stops a snapshot whose handover cleanup has overtaken: the changes made meanwhile could not be read any more.
@@ -318,7 +373,7 @@ func (t *tableSnapshot) retained() error {
 		f.cfg.Observer.Note(w.table.key(), fmt.Sprintf("its snapshot has taken %s, and changes are kept for %s only: give it more time with EXEC sys.sp_cdc_change_job @job_type = N'cleanup', @retention = %d", passed.Round(time.Minute), f.retention, int64(2*f.retention/time.Minute)))
 	}
 	if ok && before(start).Compare(t.pos.LSN) > 0 {
-		return fmt.Errorf("taking the snapshot of %s: cleanup has removed changes from LSN %s on, which the stream needs after the snapshot; give it more time with: EXEC sys.sp_cdc_change_job @job_type = N'cleanup', @retention = <minutes>", w.table.key(), t.pos.LSN)
+		return &overtakenError{w.table.key(), t.pos.LSN}
 	}
 	return nil
 }
@@ -326,37 +381,50 @@ func (t *tableSnapshot) retained() error {
 // onePass reads a table without a key, which cannot be resumed: what is given out of it before an error comes again.
 func (t *tableSnapshot) onePass(ctx context.Context) error {
 	w, f := t.worker, t.worker.flow
-	var mark snapshot.Mark
 	guard, err := f.meta.open(ctx) // not of the pool: the pool may have but one
 	if err != nil {
 		return err
 	}
 	err = w.borrow(ctx, func(conn *session.Conn) (err error) {
 		t.reader.Use(conn)
-		mark, err = t.reader.ReadAll(ctx, guard, snapshot.Limits{Rows: f.cfg.MaxRows, Bytes: f.cfg.MaxBytes}, func(p *snapshot.Page) error { return t.give(ctx, p) })
+		t.passed, err = t.reader.ReadAll(ctx, guard, snapshot.Limits{Rows: f.cfg.MaxRows, Bytes: f.cfg.MaxBytes}, func(p *snapshot.Page) error { return t.give(ctx, p) })
 		return err
 	})
-	if err := errors.Join(err, guard.Close()); err != nil {
-		return err
+	_ = guard.Close() // it has let go of its lock, or its session is lost
+	if err == nil {
+		crashpoint.Hit(crashpoint.PassRead)
 	}
+	return err
+}
+
+// resolve waits until the capture job has told where the stream of a keyless table begins. Errors that pass do not make it read
+// the table again.
+func (t *tableSnapshot) resolve(ctx context.Context) error {
+	w, f := t.worker, t.worker.flow
 	for {
 		var ok bool
 		var pos checkpoint.Position
 		err := w.borrow(ctx, func(conn *session.Conn) (err error) {
 			t.reader.Use(conn)
-			pos, ok, err = t.reader.Resolve(ctx, mark)
+			pos, ok, err = t.reader.Resolve(ctx, t.passed)
 			return err
 		})
-		if err != nil {
-			return err
-		}
-		if ok {
+		var behind *snapshot.BehindError
+		switch {
+		case ok:
+			crashpoint.Hit(crashpoint.PassResolved)
 			pos.Snapshot = t.pos.Snapshot
 			t.pos = pos
 			return nil
+		case err == nil || errors.As(err, &behind):
+			pause(ctx, f.cfg.PollInterval, w.gone)
+		case session.IsTransient(err):
+			w.setState(Retrying, err)
+			w.retry.wait(ctx, w.gone)
+		default:
+			return err
 		}
-		pause(ctx, f.cfg.PollInterval, w.gone)
-		if err := ctx.Err(); err != nil {
+		if err := errors.Join(ctx.Err(), t.allowed()); err != nil {
 			return err
 		}
 	}
@@ -368,6 +436,7 @@ func (t *tableSnapshot) end(ctx context.Context) error {
 	rows, id := t.pos.Snapshot.Rows, t.pos.Snapshot.ID
 	t.pos.Snapshot = nil
 	t.mark(SnapshotEnd, id)
+	crashpoint.Hit(crashpoint.SnapshotRead)
 	f.mu.Lock()
 	w.pos, w.checked, w.taken = t.pos, false, true // the stream proves the position before it begins
 	f.mu.Unlock()

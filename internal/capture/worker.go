@@ -9,6 +9,7 @@ import (
 	"example.com/mssqlcdc/changetable"
 	"example.com/mssqlcdc/checkpoint"
 	"example.com/mssqlcdc/internal/catalog"
+	"example.com/mssqlcdc/internal/crashpoint"
 	"example.com/mssqlcdc/internal/session"
 	"example.com/mssqlcdc/snapshot"
 )
@@ -75,6 +76,11 @@ func newWorker(f *Flow, t *Table, l *lane) *worker {
 // aim sets the LSN to read up to. flow.mu is held.
 func (w *worker) aim(target checkpoint.LSN) {
 	w.target, w.asked = target, true
+	w.nudge()
+}
+
+// nudge makes the worker look at what there is to do.
+func (w *worker) nudge() {
 	select {
 	case w.wake <- struct{}{}:
 	default:
@@ -134,9 +140,12 @@ func (w *worker) isGone() bool {
 // advance reads one page on the way to the target. more is false when the target is reached.
 func (w *worker) advance(ctx context.Context) (more bool, err error) {
 	w.flow.mu.Lock()
-	if w.snapshotting() && w.asked && !w.lane.stop {
+	if w.snapshotting() && !w.lane.stop {
 		w.flow.mu.Unlock()
-		return true, w.takeSnapshot(ctx)
+		if err := w.takeSnapshot(ctx); !errors.Is(err, errStopped) {
+			return true, err
+		}
+		return false, nil
 	}
 	if w.flow.cfg.Snapshots.Only && w.taken {
 		w.asked = false
@@ -218,6 +227,7 @@ func (w *worker) read(ctx context.Context, pos checkpoint.Position, s stretch) (
 		began := time.Now()
 		page, err := w.reader.Read(ctx, pos, high, w.limits())
 		if err == nil {
+			crashpoint.Hit(crashpoint.PageRead)
 			w.flow.cfg.Observer.Read(w.table.key(), page.Rows, int64(page.Bytes), time.Since(began))
 		}
 		return page, err
@@ -371,12 +381,14 @@ func (w *worker) failed(ctx context.Context, err error) error {
 		return nil
 	}
 	var (
-		behind  *changetable.BehindError
-		gap     *changetable.GapError
-		missing *snapshot.BehindError
+		behind    *changetable.BehindError
+		gap       *changetable.GapError
+		missing   *snapshot.BehindError
+		rekeyed   *snapshot.KeyError
+		overtaken *overtakenError
 	)
 	switch {
-	case errors.As(err, &behind):
+	case errors.As(err, &behind), errors.As(err, &missing):
 		if w.behind.IsZero() {
 			w.behind = time.Now()
 		}
@@ -386,15 +398,11 @@ func (w *worker) failed(ctx context.Context, err error) error {
 			return nil
 		}
 		err = fmt.Errorf("%w (waited %s for it)", err, replicaWait)
-	case errors.As(err, &missing):
-		w.setState(Waiting, err)
-		pause(ctx, f.cfg.PollInterval, w.gone)
+	case (errors.As(err, &gap) || errors.As(err, &overtaken)) && f.cfg.Snapshots.OnGap && !w.fresh:
+		w.anew(err, "on_retention_gap is snapshot")
 		return nil
-	case errors.As(err, &gap) && f.cfg.Snapshots.OnGap && !w.fresh:
-		f.cfg.Observer.Note(w.table.key(), fmt.Sprintf("%v; its rows are read anew (on_retention_gap is snapshot)", err))
-		f.mu.Lock()
-		w.wanted = true
-		f.mu.Unlock()
+	case errors.As(err, &rekeyed):
+		w.anew(err, "the table has another key than when its snapshot began")
 		return nil
 	case errors.As(err, &gap) && w.fresh:
 		// Nothing was read yet and the user asked for what is retained: begin where that begins now.
@@ -428,6 +436,14 @@ func (w *worker) failed(ctx context.Context, err error) error {
 	w.reader = nil // its description of the instance may be what is wrong
 	w.parked.wait(ctx, w.gone)
 	return nil
+}
+
+// anew makes the worker read the rows of its table from the first on.
+func (w *worker) anew(cause error, why string) {
+	w.flow.cfg.Observer.Note(w.table.key(), fmt.Sprintf("%v; its rows are read anew (%s)", cause, why))
+	w.flow.mu.Lock()
+	w.wanted = true
+	w.flow.mu.Unlock()
 }
 
 // setState tells of a change of state, once. A parked table is told of again when it is another kind of error that parks it.
