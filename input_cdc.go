@@ -131,8 +131,9 @@ func (in *cdcInput) ReadBatch(ctx context.Context) (service.MessageBatch, servic
 		case len(messages) == 0: // filtered by a processor of the batching policy
 			b.Ack(nil)
 		default:
+			ack := b.Delivery()
 			return messages, func(_ context.Context, err error) error {
-				b.Ack(err)
+				ack(err)
 				return nil
 			}, nil
 		}

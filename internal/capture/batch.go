@@ -55,16 +55,20 @@ type Batch struct {
 	positions map[string]checkpoint.Position
 	bytes     int64
 
-	lane  *lane
-	out   bool // given out and not resolved
-	acked bool
-	ack   func(error)
-	fail  func(error)
+	lane       *lane
+	superseded int  // answers to this attempt and earlier ones do not count
+	out        bool // given out and not resolved
+	acked      bool
+	ack        func(error)
+	fail       func(error)
 }
 
 // Ack resolves the batch: nil for delivered, an error for refused. Calls after the first, for the same delivery, do nothing.
 // It never blocks, and may be called from any goroutine, also after the Flow is closed.
 func (b *Batch) Ack(err error) { b.ack(err) }
+
+// Delivery is Ack bound to this delivery: it does nothing any more when the batch is given out again.
+func (b *Batch) Delivery() func(error) { return b.ack }
 
 // release gives the pages back to their reader.
 func (b *Batch) release() {
@@ -74,9 +78,10 @@ func (b *Batch) release() {
 }
 
 // delivery makes the Ack of one delivery of b.
-func delivery(b *Batch, resolve func(*Batch, error)) func(error) {
+func delivery(b *Batch, resolve func(*Batch, int, error)) func(error) {
 	var once sync.Once
-	return func(err error) { once.Do(func() { resolve(b, err) }) }
+	attempt := b.Attempt
+	return func(err error) { once.Do(func() { resolve(b, attempt, err) }) }
 }
 
 // Fail resolves the batch as one that can never be given out, such as a value without a form in the message. Its lane stands

@@ -13,6 +13,7 @@ import (
 	"example.com/mssqlcdc/changetable"
 	"example.com/mssqlcdc/checkpoint"
 	"example.com/mssqlcdc/internal/catalog"
+	"example.com/mssqlcdc/internal/crashpoint"
 	"example.com/mssqlcdc/internal/session"
 )
 
@@ -164,6 +165,9 @@ func (f *Flow) signal() {
 func (f *Flow) Next(ctx context.Context) (*Batch, error) {
 	for {
 		b, err := f.take()
+		if b != nil {
+			crashpoint.Hit(b.given())
+		}
 		if b != nil || err != nil {
 			return b, err
 		}
@@ -218,10 +222,17 @@ func (f *Flow) enqueue(l *lane, b *Batch) {
 	f.signal()
 }
 
-// resolve is a batch's acknowledgement or refusal.
-func (f *Flow) resolve(b *Batch, cause error) {
+// refusalGrace is how long a lane that was turned back waits for what is out, before it gives out again without the answers.
+const refusalGrace = 10 * time.Second
+
+// resolve is the acknowledgement or refusal of one delivery of a batch.
+func (f *Flow) resolve(b *Batch, attempt int, cause error) {
 	f.mu.Lock()
 	l := b.lane
+	if attempt <= b.superseded {
+		f.mu.Unlock()
+		return // the batch is given out anew, and that delivery's answer counts
+	}
 	b.out = false
 	if f.closed {
 		f.mu.Unlock()
@@ -236,6 +247,9 @@ func (f *Flow) resolve(b *Batch, cause error) {
 		if f.cfg.StopOnRefusal {
 			l.stop = true
 		}
+		if turn := l.turns; l.out > 0 {
+			time.AfterFunc(refusalGrace, func() { f.overdue(l, turn) })
+		}
 	}
 	for _, d := range done {
 		f.saver.acked(d.positions)
@@ -244,12 +258,26 @@ func (f *Flow) resolve(b *Batch, cause error) {
 	f.mu.Unlock()
 	f.signal()
 	for _, d := range done {
+		crashpoint.Hit(d.acknowledged())
 		f.free(d)
 	}
 	if cause != nil {
 		f.refused(b, cause)
 	}
 	f.snapshotsDone()
+}
+
+// overdue ends a lane's wait for what is out.
+func (f *Flow) overdue(l *lane, turn int) {
+	f.mu.Lock()
+	waited := !f.closed && l.overdue(turn)
+	if waited {
+		f.offer(l)
+	}
+	f.mu.Unlock()
+	if waited {
+		f.signal()
+	}
 }
 
 // standstill stops the lane of a batch that can never be given out.

@@ -6,6 +6,9 @@ package capture
 // given out until everything that is out is resolved, then the refused batch and all after it are given out again in
 // order, as after a restart. Benthos' own redelivery puts a refused batch behind later ones, so it is not used.
 //
+// What is out may never be resolved while nothing more comes: an output that gathers a fixed number of messages holds the
+// rest of them. So the wait has an end, overdue, after which answers to what was out no longer count.
+//
 // A lane has no lock of its own; the Flow's is held around every call.
 type lane struct {
 	maxOut int // most batches out at a time; 0 is no bound
@@ -13,6 +16,7 @@ type lane struct {
 	next   int // queue[next:] is not given out
 	out    int // given out and not resolved
 	back   int // index of the first refused batch, -1 when none is
+	turns  int // how often the lane was turned back
 	stop   bool
 }
 
@@ -53,12 +57,30 @@ func (l *lane) refuse(b *Batch) {
 	l.out--
 	for i, q := range l.queue[:l.next] {
 		if q == b {
+			if l.back < 0 {
+				l.turns++
+			}
 			if l.back < 0 || i < l.back {
 				l.back = i
 			}
 			return
 		}
 	}
+}
+
+// overdue ends the wait of a lane that was turned back for the n-th time. It tells whether the lane still waited.
+func (l *lane) overdue(n int) bool {
+	if l.turns != n || l.back < 0 || l.out == 0 {
+		return false
+	}
+	l.out = 0
+	for i, b := range l.queue[:l.next] {
+		if !b.acked {
+			b.superseded = b.Attempt
+			l.back = min(l.back, i)
+		}
+	}
+	return true
 }
 
 // deliver resolves a batch that is out as delivered, and returns the batches that leave the lane with it.

@@ -80,6 +80,25 @@ func TestLaneWithOneInFlightGivesNothingAhead(t *testing.T) {
 	}
 }
 
+func TestLaneDoesNotWaitForEver(t *testing.T) {
+	l := numbered(0, 4)
+	out := takeAll(l)
+	l.deliver(out[3])
+	l.refuse(out[2])
+	if b := l.take(); b != nil {
+		t.Fatalf("batch %d is given out while 0 and 1 are out", b.Rows)
+	}
+	if l.overdue(0) || !l.overdue(1) || l.overdue(1) {
+		t.Fatal("the wait ends at another time than once, for the turn that it belongs to")
+	}
+	if got := numbers(takeAll(l)); !same(got, []int{0, 1, 2, 3}) {
+		t.Fatalf("after the wait %v are given out, want everything from the first that is open", got)
+	}
+	if out[0].superseded != 1 || out[0].Attempt != 2 {
+		t.Fatalf("the first delivery of 0 still counts: superseded %d, attempt %d", out[0].superseded, out[0].Attempt)
+	}
+}
+
 func TestLaneDropGivesEverythingUp(t *testing.T) {
 	l := numbered(0, 3)
 	l.take()
