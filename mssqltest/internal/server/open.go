@@ -23,14 +23,14 @@ func (c *conn) open() error {
 	if _, err := io.ReadFull(c.nc, b[:]); err != nil {
 		return err
 	}
-	c.nc = &peeked{Conn: c.nc, first: b[0], pending: true}
-	c.rw = c.nc
+	whole := &peeked{Conn: c.nc, first: b[0], pending: true}
+	c.rw = whole
 	strict := b[0] == 0x16 // a TLS record: TDS 8.0 ([MS-TDS] 3.2.5.1 Initial State)
 	if strict {
 		if c.srv.cfg.Encryption == EncryptOff {
 			return errTurnedAway
 		}
-		t := tls.Server(c.nc, c.srv.cfg.Certificates.strict())
+		t := tls.Server(whole, c.srv.cfg.Certificates.strict())
 		if err := t.HandshakeContext(c.ctx); err != nil {
 			return fmt.Errorf("negotiating TLS of TDS 8.0: %w", err)
 		}
