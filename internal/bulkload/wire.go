@@ -225,6 +225,7 @@ func (w *wire) column(c *TargetColumn, table string) session.BulkColumn {
 	out := session.BulkColumn{
 		Meta:        tds.ColumnMeta{Flags: flags, Info: w.info, Name: c.Name},
 		Declaration: w.decl,
+		RawOnly:     c.Type.Name == "xml",
 	}
 	if w.frame == frameLong {
 		out.Meta.Table = []string{table}

@@ -25,6 +25,8 @@ type BulkColumn struct {
 	// says that they are those of a Go string.
 	Narrow func(dst []byte, text string) ([]byte, error)
 	UTF8   bool
+	// RawOnly marks a column whose own type the driver's Bulk does not know.
+	RawOnly bool
 }
 
 // BulkHints are the options of INSERT BULK.

@@ -3,7 +3,6 @@ package session
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"math/big"
 	"strconv"
 	"strings"
@@ -17,9 +16,15 @@ import (
 // a code page as its bytes, because it would send UTF-8.
 type driverCell func(cell []byte) (any, error)
 
-var errCell = errors.New("a cell that its type does not have")
+var (
+	errCell    = errors.New("a cell that its type does not have")
+	errRawOnly = errors.New("the driver's Bulk cannot send its type, and raw_tds is not in use")
+)
 
 func newDriverCell(col *BulkColumn) (driverCell, error) {
+	if col.RawOnly {
+		return nil, errRawOnly
+	}
 	decode, err := cellValue(col)
 	if err != nil {
 		return nil, err
@@ -76,10 +81,15 @@ func cellValue(col *BulkColumn) (func([]byte) (any, bool, error), error) {
 			out, err := narrow([]byte{}, tds.DecodeUTF16(b))
 			return out, len(b)%2 == 0, err
 		}, nil
-	case tds.TypeDateN, tds.TypeTimeN, tds.TypeDateTime2N, tds.TypeDateTimeOffsetN, tds.TypeDateTimN:
+	case tds.TypeTimeN:
+		// Drivers before 1.10 panic at a time in fewer than five bytes.
+		if t.Scale >= 5 {
+			return timeValue(t), nil
+		}
+	case tds.TypeDateN, tds.TypeDateTime2N, tds.TypeDateTimeOffsetN, tds.TypeDateTimN:
 		return timeValue(t), nil
 	}
-	return nil, fmt.Errorf("%v: the driver's Bulk cannot send it, and raw_tds is not in use", t.Type)
+	return nil, errRawOnly
 }
 
 // fixedPoint writes the digits of a magnitude with a point before the last scale

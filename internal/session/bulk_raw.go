@@ -126,9 +126,9 @@ func (b *rawBulk) finish(ctx context.Context) (int64, error) {
 	p := r.reply
 	if r.err == nil && attended && !p.confirmed {
 		_, r.err = b.raw.read(nil)
-		// What the reply says counts: the rows went in before the attention came.
 	}
-	if err := b.conn.outcome(ended, p, r.err, attended && p != nil && p.confirmed); err != nil {
+	// A reply that counts the rows was faster than the attention: they are stored.
+	if err := b.conn.outcome(ended, p, r.err, attended && (p == nil || !p.counted)); err != nil {
 		return 0, err
 	}
 	return p.count, nil

@@ -101,6 +101,7 @@ func (r *rawConn) attendOn(ctx context.Context) (stop func() bool) {
 // reply is what a request came to.
 type reply struct {
 	count     int64 // rows of the last statement that counted
+	counted   bool
 	errs      []mssql.Error
 	failed    bool // a DONE said so
 	fatal     bool // the session is void
@@ -169,7 +170,7 @@ func (p *reply) add(m tds.ServerMessage) {
 
 func (p *reply) done(d *tds.Done) {
 	if n, ok := d.Count(); ok {
-		p.count = int64(n)
+		p.count, p.counted = int64(n), true
 	}
 	p.failed = p.failed || d.Failed()
 	p.fatal = p.fatal || d.Status&tds.DoneSrvError != 0

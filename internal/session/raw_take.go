@@ -106,7 +106,7 @@ func (c *Conn) rawBatch(ctx context.Context, raw *rawConn, text string, row func
 	if err == nil && attended && !p.confirmed {
 		_, err = raw.read(nil)
 	}
-	return p, c.outcome(ctx, p, err, attended && (p == nil || p.confirmed))
+	return p, c.outcome(ctx, p, err, attended)
 }
 
 // outcome turns a reply into an error and records what it means for the
