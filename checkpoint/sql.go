@@ -14,7 +14,7 @@ const (
 	sqlCreateTable = `CREATE TABLE {table} (` +
 		`pipeline nvarchar(128) COLLATE Latin1_General_BIN2 NOT NULL, ` +
 		`source_table nvarchar(520) COLLATE Latin1_General_BIN2 NOT NULL, ` +
-		`position nvarchar(2000) NULL, ` +
+		`position nvarchar(4000) NULL, ` +
 		`saved_at datetime2(3) NULL, ` +
 		`owner nvarchar(200) NULL, ` +
 		`epoch bigint NULL, ` +
@@ -106,7 +106,7 @@ func saveText(n int) (text, declaration string) {
 	d.WriteString(declRenew)
 	for i := 1; i <= n; i++ {
 		fmt.Fprintf(&t, sqlSaveOne, i)
-		fmt.Fprintf(&d, ", @t%[1]d nvarchar(520), @p%[1]d nvarchar(2000)", i)
+		fmt.Fprintf(&d, ", @t%[1]d nvarchar(520), @p%[1]d nvarchar(4000)", i)
 	}
 	t.WriteString(sqlSaveEnd)
 	return t.String(), d.String()

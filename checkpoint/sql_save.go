@@ -75,8 +75,8 @@ func (s *SQLStore) saveChunk(ctx context.Context, tables []string, changed map[s
 		if err != nil {
 			return false, err
 		}
-		if len(text) > 2000 {
-			return false, fmt.Errorf("the position of table %s is longer than 2000 characters", table)
+		if len(text) > 4000 {
+			return false, fmt.Errorf("the position of table %s is longer than 4000 characters", table)
 		}
 		args = append(args, table, string(text))
 	}

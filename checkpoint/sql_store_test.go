@@ -339,7 +339,7 @@ func TestSQLStoreRefusesWhatDoesNotFit(t *testing.T) {
 		for name, p := range map[string]map[string]Position{
 			"no name":       {"": at(1)},
 			"long name":     {strings.Repeat("x", 521): at(1)},
-			"long position": {"t": {Instance: strings.Repeat("x", 2000), LSN: MaxLSN, Done: true}},
+			"long position": {"t": {Instance: strings.Repeat("x", 4000), LSN: MaxLSN, Done: true}},
 		} {
 			if err := a.Save(t.Context(), p); err == nil {
 				t.Errorf("%s is saved", name)

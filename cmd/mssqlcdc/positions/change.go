@@ -119,7 +119,7 @@ func reset(ctx context.Context, c *call) error {
 			if before == nil {
 				return nil, fmt.Errorf("table %s has no position; those of %q are stored", table, tables(stored))
 			}
-			out.Changes = append(out.Changes, change{Table: table, Before: before, Note: "begins at " + in.startFrom + " (start_from)"})
+			out.Changes = append(out.Changes, change{Table: table, Before: before, Note: in.begin})
 		}
 		return out, nil
 	})

@@ -237,3 +237,22 @@ func TestListLeavesNoTrace(t *testing.T) {
 		t.Errorf("files: %v, %v", files, err)
 	}
 }
+
+// A table in the middle of its snapshot is listed as such; set ends its snapshot, and reset has it read anew.
+func TestSnapshotPositions(t *testing.T) {
+	r := newRig(t)
+	r.insert("dbo.t1", 1)
+	lsn := r.lsns("dbo_t1")[0]
+	r.yaml("    stream_snapshot: true\n    checkpoint_file: " + r.dir + "/positions.json")
+	r.must([]string{"list", r.pipeline}, "no position: begins with its snapshot")
+	write(t, stores.Config{File: r.dir + "/positions.json", Key: defaultKey}, map[string]checkpoint.Position{
+		"dbo.t1": {LSN: lsn, Done: true, Snapshot: &checkpoint.Snapshot{ID: "s", After: "[1]", Rows: 7}},
+		"dbo.t2": {LSN: lsn, Done: true},
+	})
+	r.must([]string{"list", r.pipeline}, "in its snapshot, 7 rows done; then "+lsn.String())
+	r.must([]string{"set", r.pipeline, "dbo.t1", "--to", "latest"}, "its snapshot is given up unfinished", "written")
+	if p := r.stored()["dbo.t1"]; p.Snapshot != nil {
+		t.Errorf("stored: %v", p)
+	}
+	r.must([]string{"reset", r.pipeline, "dbo.t2"}, "begins with its snapshot", "written")
+}

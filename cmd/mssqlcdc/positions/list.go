@@ -72,7 +72,7 @@ func listOne(ctx context.Context, c *call, p *pipeline, in *input) (_ *listing, 
 	}
 	for _, table := range src.names() {
 		if _, ok := positions[table]; !ok {
-			l.Positions = append(l.Positions, tablePosition{Table: table, Note: "no position: begins at " + in.startFrom})
+			l.Positions = append(l.Positions, tablePosition{Table: table, Note: "no position: " + in.begin})
 		}
 	}
 	return l, nil

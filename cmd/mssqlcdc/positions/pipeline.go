@@ -30,6 +30,8 @@ var inputSpec = service.NewConfigSpec().Fields(
 	service.NewStringListField("include").Default([]any{}),
 	service.NewStringListField("exclude").Default([]any{}),
 	service.NewStringField("start_from").Default("earliest"),
+	service.NewBoolField("stream_snapshot").Default(false),
+	service.NewStringAnnotatedEnumField("snapshot_mode", map[string]string{"none": "", "snapshot_and_stream": "", "snapshot_only": ""}).Optional(),
 	service.NewStringField("checkpoint_cache").Default(""),
 	service.NewStringField("checkpoint_cache_key").Default(defaultKey),
 	service.NewStringField("checkpoint_file").Default(""),
@@ -43,7 +45,7 @@ type input struct {
 	label, path string
 	source      session.Config // without a connection string when only a file was named
 	tables      *catalog.Matcher
-	startFrom   string
+	begin       string // where a table without a position begins
 	store       stores.Config
 	cache       string // label of the cache resource of the store, or ""
 }
@@ -188,12 +190,25 @@ func parseInput(label, path string, fields map[string]any) (*input, error) {
 		}
 	}
 	read("connection_string", &in.source.ConnectionString)
-	read("start_from", &in.startFrom)
+	read("start_from", &in.begin)
+	in.begin = "begins at " + in.begin
 	read("checkpoint_cache", &in.cache)
 	read("checkpoint_cache_key", &in.store.Key)
 	read("checkpoint_file", &in.store.File)
 	read("checkpoint_cache_table_name", &in.store.Table)
 	read("checkpoint_cache_connection_string", &in.store.Connection)
+	snapshot := false
+	if err == nil {
+		snapshot, err = conf.FieldBool("stream_snapshot")
+	}
+	if conf.Contains("snapshot_mode") {
+		mode := ""
+		read("snapshot_mode", &mode)
+		snapshot = mode != "none"
+	}
+	if snapshot {
+		in.begin = "begins with its snapshot"
+	}
 	if err == nil {
 		include, err = conf.FieldStringList("include")
 	}
@@ -227,7 +242,7 @@ func (in *input) finish() {
 func (c *call) choose(all bool) (*pipeline, []*input, error) {
 	if c.IsSet("connection") || c.IsSet("file") {
 		in := &input{
-			path: "--connection", source: session.Config{ConnectionString: c.String("connection")}, startFrom: "earliest",
+			path: "--connection", source: session.Config{ConnectionString: c.String("connection")}, begin: "begins where start_from says",
 			store: stores.Config{Key: c.String("key"), File: c.String("file"), Table: c.String("table"), Connection: c.String("checkpoint-connection")},
 		}
 		var err error

@@ -87,6 +87,8 @@ func place(p *checkpoint.Position) string {
 	switch {
 	case p == nil:
 		return "-"
+	case p.Snapshot != nil:
+		return fmt.Sprintf("in its snapshot, %d rows done; then %s", p.Snapshot.Rows, p.LSN)
 	case p.Done:
 		return p.LSN.String()
 	}

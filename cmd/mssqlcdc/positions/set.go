@@ -81,7 +81,9 @@ func set(ctx context.Context, c *call) (err error) {
 		for _, table := range names {
 			ch := after[table]
 			ch.Before = pointer(stored, table)
-			if ch.Before != nil {
+			if ch.Before != nil && ch.Before.Snapshot != nil {
+				ch.Note += "; its snapshot is given up unfinished"
+			} else if ch.Before != nil {
 				switch c := ch.After.Compare(*ch.Before); {
 				case c > 0:
 					ch.Note += "; what is between before and after is skipped"
