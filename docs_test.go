@@ -37,7 +37,7 @@ func pages(t *testing.T) map[string]string {
 			out[f] = string(text)
 		}
 	}
-	for _, f := range []string{"README.md", "docs/architecture.md", "docs/delivery.md", "docs/limits.md", "docs/glossary.md", "docs/metrics.md", "docs/fields.md", "docs/types.md"} {
+	for _, f := range []string{"README.md", "docs/architecture.md", "docs/delivery.md", "docs/limits.md", "docs/glossary.md", "docs/metrics.md", "docs/fields.md", "docs/types.md", "docs/bulk.md"} {
 		if out[f] == "" {
 			t.Errorf("there is no %s", f)
 		}
@@ -250,6 +250,8 @@ func TestNamesInPages(t *testing.T) {
 		}
 	}
 	walk("", cdcDoc(t).Config.Children)
+	input := maps.Clone(top)
+	walk("", bulkDoc(t).Config.Children)
 	for _, n := range slices.Concat(extraMetadata, []string{"operation", "database_schema", "table", "lsn", "commit_ts_ms", "event_id", "key", "schema", "unchanged_columns", "before"}) {
 		known[n] = true
 	}
@@ -270,7 +272,11 @@ func TestNamesInPages(t *testing.T) {
 			switch {
 			case p == nil:
 			case top[p[1]] && p[2] != "…":
-				for _, l := range lint(t, "input:\n  mssql_cdc:\n    connection_string: x\n    "+m[1]+"\n") {
+				config := "input:\n  mssql_cdc:\n    connection_string: x\n    "
+				if !input[p[1]] || strings.HasSuffix(page, "bulk.md") {
+					config = "output:\n  mssql_bulk:\n    connection_string: x\n    "
+				}
+				for _, l := range lint(t, config+m[1]+"\n") {
 					t.Errorf("%s has `%s`: %s", page, m[1], l)
 				}
 			case !known[p[1]]:

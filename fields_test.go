@@ -43,6 +43,21 @@ func cdcDoc(t *testing.T) componentDoc {
 	if !ok {
 		t.Fatal("mssql_cdc is not registered")
 	}
+	return docOf(t, view)
+}
+
+// bulkDoc is what Benthos knows of mssql_bulk.
+func bulkDoc(t *testing.T) componentDoc {
+	t.Helper()
+	view, ok := service.GlobalEnvironment().GetOutputConfig("mssql_bulk")
+	if !ok {
+		t.Fatal("mssql_bulk is not registered")
+	}
+	return docOf(t, view)
+}
+
+func docOf(t *testing.T, view *service.ConfigView) componentDoc {
+	t.Helper()
 	text, err := view.FormatJSON()
 	if err != nil {
 		t.Fatal(err)
@@ -58,9 +73,17 @@ func cdcDoc(t *testing.T) componentDoc {
 }
 
 func TestFieldsPage(t *testing.T) {
-	doc := cdcDoc(t)
 	var b bytes.Buffer
-	b.WriteString("<!-- Generated from the spec of mssql_cdc by go generate; do not edit. -->\n\n# Fields of mssql_cdc\n\n")
+	b.WriteString("<!-- Generated from the specs of mssql_cdc and mssql_bulk by go generate; do not edit. -->\n\n")
+	writeComponent(t, &b, "mssql_cdc", cdcDoc(t))
+	b.WriteString("\n")
+	writeComponent(t, &b, "mssql_bulk", bulkDoc(t))
+	checkGolden(t, "docs/fields.md", b.Bytes())
+}
+
+func writeComponent(t *testing.T, b *bytes.Buffer, name string, doc componentDoc) {
+	t.Helper()
+	fmt.Fprintf(b, "# Fields of %s\n\n", name)
 	b.WriteString(doc.Summary + "\n\n")
 	b.WriteString(strings.TrimSpace(strings.ReplaceAll(doc.Description, "\n== ", "\n## ")) + "\n")
 	sections := []struct {
@@ -72,14 +95,16 @@ func TestFieldsPage(t *testing.T) {
 		{"Deprecated fields", func(f fieldDoc) bool { return f.Deprecated }},
 	}
 	for _, s := range sections {
-		fmt.Fprintf(&b, "\n## %s\n", s.title)
+		if !slices.ContainsFunc(doc.Config.Children, s.has) {
+			continue
+		}
+		fmt.Fprintf(b, "\n## %s\n", s.title)
 		for _, f := range doc.Config.Children {
 			if s.has(f) {
-				writeField(t, &b, f)
+				writeField(t, b, f)
 			}
 		}
 	}
-	checkGolden(t, "docs/fields.md", b.Bytes())
 }
 
 func writeField(t *testing.T, b *bytes.Buffer, f fieldDoc) {

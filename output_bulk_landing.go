@@ -177,10 +177,8 @@ func (l *bulkLanding) wait(ctx context.Context, cause error, committing bool) er
 	if d == backoff.Stop {
 		return fmt.Errorf("%w: %w", service.ErrNotConnected, cause)
 	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
 	select {
-	case <-timer.C:
+	case <-time.After(d):
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
