@@ -25,13 +25,13 @@ func (r *Reader) Bound(ctx context.Context, after Key, n int, handover checkpoin
 		if err != nil {
 			return r.wrap(err)
 		}
-		key, last, err = r.askBound(ctx, s, handover)
+		key, last, err = r.askBound(ctx, s, after, handover)
 		return err
 	})
 	return key, last, err
 }
 
-func (r *Reader) askBound(ctx context.Context, s statement, handover checkpoint.LSN) (key Key, last bool, err error) {
+func (r *Reader) askBound(ctx context.Context, s statement, after Key, handover checkpoint.LSN) (key Key, last bool, err error) {
 	var server proof
 	err = run(ctx, r.conn, s, func(set int, names []string, row []driver.Value) (err error) {
 		switch {
@@ -49,6 +49,9 @@ func (r *Reader) askBound(ctx context.Context, s statement, handover checkpoint.
 	}
 	if !server.there {
 		return Key{}, false, &BehindError{Table: r.plan.table, Want: handover, Server: server.reached}
+	}
+	if !last && key.Equal(after) {
+		return Key{}, false, r.wrap(errStill)
 	}
 	return key, last, nil
 }

@@ -19,6 +19,10 @@ const (
 	rereads = 3
 )
 
+// errStill says that a key does not come after itself for the server, which would
+// read the same rows for ever.
+var errStill = errors.New("the server gave a row again that is not after its own key; tell us the type and collation of the key's columns")
+
 // errChanged says that a row was gone when its text was read exactly.
 var errChanged = errors.New("rows change faster than they can be read")
 
@@ -78,6 +82,9 @@ func (r *Reader) read(ctx context.Context, after, upto Key, handover checkpoint.
 	}
 	if page.Next, err = r.keyOf(f.key); err != nil {
 		return nil, r.wrap(err)
+	}
+	if page.Next.Equal(after) {
+		return nil, r.wrap(errStill)
 	}
 	if err := r.settle(ctx, f.suspects); err != nil {
 		return nil, err
