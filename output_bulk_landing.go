@@ -11,7 +11,9 @@ import (
 	"github.com/cenkalti/backoff/v4"
 	"github.com/redpanda-data/benthos/v4/public/service"
 
+	"example.com/mssqlcdc/internal/bulkload"
 	"example.com/mssqlcdc/internal/catalog"
+	"example.com/mssqlcdc/internal/sqltype"
 )
 
 // staleAfter is how old the description of a table may be before a row is refused by it.
@@ -291,7 +293,7 @@ func (l *bulkLanding) send(ctx context.Context, w *bulkWorker, j *bulkJob, p *bu
 	}
 	p.bad = int64(len(bad))
 	for _, b := range bad {
-		err := fmt.Errorf("column %s: %w", b.Column, b.Err)
+		err := fmt.Errorf("column %s: %w%s", b.Column, b.Err, wayOut(j.table.target, b.Column))
 		if p.whole {
 			err = fmt.Errorf("its row %d: %w", b.Row+1, err)
 		}
@@ -301,6 +303,21 @@ func (l *bulkLanding) send(ctx context.Context, w *bulkWorker, j *bulkJob, p *bu
 		return errBulkAgain // without the message
 	}
 	return nil
+}
+
+// wayOut says how a value that a column cannot hold can be stored all the same.
+func wayOut(t *bulkload.Target, column string) string {
+	i := t.Column(column)
+	if i < 0 || t.Columns[i].Err != nil {
+		return ""
+	}
+	switch t.Columns[i].Type.Kind() {
+	case sqltype.Text:
+		return "; make the column wider or nvarchar, or set on_lossy.text to truncate"
+	case sqltype.Binary:
+		return "; make the column wider, or set on_lossy.text to truncate"
+	}
+	return "; on_lossy says what may be lost"
 }
 
 // store loads what is planned, in one transaction.

@@ -1,6 +1,7 @@
 package mssqlcdc
 
 import (
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -16,12 +17,15 @@ type bulkObserver struct {
 	connections                 *service.MetricGauge
 	loadTime                    *service.MetricTimer
 
+	log  *service.Logger
 	open atomic.Int64 // connections
+	slow sync.Once    // the first connection whose rows go through the driver is logged
 }
 
 func newBulkObserver(mgr *service.Resources) *bulkObserver {
 	m := mgr.Metrics()
 	return &bulkObserver{
+		log:         mgr.Logger(),
 		rows:        m.NewCounter("mssql_bulk_rows", "table"),
 		bytes:       m.NewCounter("mssql_bulk_bytes", "table"),
 		loads:       m.NewCounter("mssql_bulk_loads", "table"),
@@ -41,5 +45,10 @@ func (o *bulkObserver) loaded(table catalog.Name, rows, bytes int64) {
 }
 
 func (o *bulkObserver) connected(n int64) { o.connections.Set(o.open.Add(n)) }
+
+// throughDriver notes that a connection cannot be written to directly.
+func (o *bulkObserver) throughDriver(err error) {
+	o.slow.Do(func() { o.log.Warnf("rows go through the driver, which is slower and has the same result: %v", err) })
+}
 
 func (o *bulkObserver) batch(began time.Time) { o.loadTime.Timing(time.Since(began).Nanoseconds()) }

@@ -61,6 +61,17 @@ func openBulkWorker(ctx context.Context, cfg *bulkConfig, observer *bulkObserver
 	if err != nil {
 		return nil, diagnose.Wrap(err)
 	}
+	if mode := cfg.session.RawTDS; mode != session.RawOff {
+		raw, err := conn.Raw(ctx)
+		switch {
+		case raw:
+		case ctx.Err() != nil || mode == session.RawRequire:
+			_ = conn.Close() // the error below says why
+			return nil, fmt.Errorf("preparing the connection for bulk loads, which raw_tds requires: %w", err)
+		default:
+			observer.throughDriver(err)
+		}
+	}
 	observer.connected(1)
 	return &bulkWorker{conn: conn, cfg: cfg, tables: map[catalog.Name]*bulkTable{}, end: sync.OnceFunc(func() { observer.connected(-1) })}, nil
 }
