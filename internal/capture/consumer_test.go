@@ -276,8 +276,3 @@ func (r *rig) parked(table string) error {
 	_, err := r.seen.is(table)
 	return err
 }
-
-// updates are the changes with both images kept together: the pairs of a sequence that are torn apart.
-func torn(p *changetable.Page, from, to int) bool {
-	return p.Operation(from) == changetable.After || p.Operation(to-1) == changetable.Before
-}
