@@ -148,8 +148,8 @@ func (o *cdcObserver) Redelivered(table string, rows int, cause error) {
 }
 
 func (o *cdcObserver) Saved(_ int, err error) {
-	if errors.Is(err, context.Canceled) {
-		return // the end interrupted it; what is left is saved when the flow closes
+	if errors.Is(err, context.Canceled) || errors.Is(err, checkpoint.ErrLeaseLost) {
+		return // the end interrupted it, and what is left is saved when the flow closes; or the flow ends, and that is told
 	}
 	// A connection that broke while it was idle is opened anew with the next save: that is not worth a line.
 	o.mu.Lock()

@@ -216,6 +216,9 @@ func TestForce(t *testing.T) {
 	r.must([]string{"set", r.pipeline, "dbo.t1", "--to", "earliest", "--force"}, "written")
 	r.insert("dbo.t1", 3)
 	p.waitFor("row 1 again", func(all string) bool { return strings.Count(all, `t1{"id":1`) == 2 })
+	if log := p.log.String(); !strings.Contains(log, "another process has taken over these positions") || strings.Contains(log, "ERROR") {
+		t.Errorf("the running pipeline logs\n%s", log)
+	}
 	p.stop()
 	r.yaml("    checkpoint_file: " + r.dir + "/positions.json")
 	p = r.start()

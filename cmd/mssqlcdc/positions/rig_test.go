@@ -199,10 +199,29 @@ type running struct {
 	t      *testing.T
 	stream *service.Stream
 	ended  chan error
+	log    *lockedBuffer
 
 	mu   sync.Mutex
 	rows []string
 	come chan struct{}
+}
+
+// lockedBuffer is a log.
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.Write(p)
+}
+
+func (b *lockedBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.String()
 }
 
 // start runs the pipeline of the rig.
@@ -212,9 +231,9 @@ func (r *rig) start() *running {
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	p := &running{t: r.t, ended: make(chan error, 1), come: make(chan struct{}, 1)}
+	p := &running{t: r.t, ended: make(chan error, 1), come: make(chan struct{}, 1), log: &lockedBuffer{}}
 	b := service.NewStreamBuilder()
-	b.SetLogger(slog.New(slog.NewTextHandler(r.t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn})))
+	b.SetLogger(slog.New(slog.NewTextHandler(p.log, &slog.HandlerOptions{Level: slog.LevelWarn})))
 	if err := b.SetYAML(string(text)); err != nil {
 		r.t.Fatal(err)
 	}
