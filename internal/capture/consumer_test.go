@@ -92,6 +92,9 @@ func (c *running) take(b *Batch) {
 	defer c.mu.Unlock()
 	for _, run := range b.Runs {
 		table := run.Table.Name.Object
+		if run.Page.Operation(run.From) == changetable.After || run.Page.Operation(run.To-1) == changetable.Before {
+			c.r.t.Errorf("a run of %s tears an update apart", table)
+		}
 		for row := run.From; row < run.To; row++ {
 			text := rowText(run, row)
 			c.got = append(c.got, table+" "+text)
