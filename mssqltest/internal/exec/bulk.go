@@ -80,11 +80,9 @@ func (b *Bulk) prepare(x *ast.InsertBulkStatement, m *mend) error {
 	if err := r.permitChange(t, "INSERT"); err != nil {
 		return err
 	}
-	keepIdentity := false
 	if m != nil {
 		b.keepNulls = slices.Contains(m.options, "KEEP_NULLS")
 		b.checks = slices.Contains(m.options, "CHECK_CONSTRAINTS")
-		keepIdentity = slices.Contains(m.options, "KEEP_IDENTITY")
 		if slices.Contains(m.options, "TABLOCK") && t.t != nil {
 			if err := r.stmt.tx.LockTable(r.ctx, t.t, storage.X); err != nil {
 				return err
@@ -125,8 +123,8 @@ func (b *Bulk) prepare(x *ast.InsertBulkStatement, m *mend) error {
 		env.Table, env.Column = t.db.Name()+"."+t.name(), col.Name
 		b.envs = append(b.envs, env)
 		switch {
-		case col.Computed != nil || col.Type.ID == value.RowVersion || i == in.identity && !keepIdentity:
-			// The client sends it, the server makes its own value.
+		case col.Computed != nil || col.Type.ID == value.RowVersion:
+			// The client sends it, the server makes its own value. Values of an identity column that is listed are kept.
 			in.cols = append(in.cols, -1)
 		default:
 			in.cols = append(in.cols, i)
