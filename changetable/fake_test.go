@@ -48,8 +48,6 @@ func lsn(n int) (l checkpoint.LSN) {
 	return l
 }
 
-func (l change) key() []int { return []int{l.lsn, l.cmd, l.seq, l.op} }
-
 func number(l []byte) int { return int(binary.BigEndian.Uint32(l[6:])) }
 
 var epoch = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)

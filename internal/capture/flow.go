@@ -247,8 +247,12 @@ func (f *Flow) resolve(b *Batch, attempt int, cause error) {
 		if f.cfg.StopOnRefusal {
 			l.stop = true
 		}
-		if turn := l.turns; l.out > 0 {
+		turn := l.turns
+		if l.out > 0 {
 			time.AfterFunc(refusalGrace, func() { f.overdue(l, turn) })
+		}
+		if d := time.Until(l.rest); d > 0 {
+			time.AfterFunc(d, func() { f.look(l) })
 		}
 	}
 	for _, d := range done {
@@ -271,13 +275,18 @@ func (f *Flow) resolve(b *Batch, attempt int, cause error) {
 func (f *Flow) overdue(l *lane, turn int) {
 	f.mu.Lock()
 	waited := !f.closed && l.overdue(turn)
-	if waited {
-		f.offer(l)
-	}
 	f.mu.Unlock()
 	if waited {
-		f.signal()
+		f.look(l)
 	}
+}
+
+// look makes Next look at a lane whose wait has ended.
+func (f *Flow) look(l *lane) {
+	f.mu.Lock()
+	f.offer(l)
+	f.mu.Unlock()
+	f.signal()
 }
 
 // standstill stops the lane of a batch that can never be given out.

@@ -1,5 +1,7 @@
 package capture
 
+import "time"
+
 // lane is a sequence of batches whose order is kept: one table's under ordering table, everything under ordering global.
 //
 // Batches stay in the lane until they and all before them are acknowledged. A refusal turns the lane back: nothing more is
@@ -18,6 +20,9 @@ type lane struct {
 	back   int // index of the first refused batch, -1 when none is
 	turns  int // how often the lane was turned back
 	stop   bool
+
+	vain int       // how often it was turned back since a batch last left it
+	rest time.Time // nothing is given out before
 }
 
 func newLane(maxOut int) *lane { return &lane{maxOut: maxOut, back: -1} }
@@ -34,7 +39,7 @@ func (l *lane) take() *Batch {
 		return nil
 	}
 	if l.back >= 0 {
-		if l.out > 0 {
+		if l.out > 0 || time.Now().Before(l.rest) {
 			return nil
 		}
 		for _, b := range l.queue[l.back:l.next] {
@@ -59,6 +64,8 @@ func (l *lane) refuse(b *Batch) {
 		if q == b {
 			if l.back < 0 {
 				l.turns++
+				l.vain++
+				l.rest = time.Now().Add(l.pause())
 			}
 			if l.back < 0 || i < l.back {
 				l.back = i
@@ -67,6 +74,18 @@ func (l *lane) refuse(b *Batch) {
 		}
 	}
 }
+
+// pause is how long a lane rests before it gives out again: not at all after a first refusal, then longer and longer, so that an
+// output that refuses everything at once is not asked without end.
+func (l *lane) pause() time.Duration {
+	if l.vain < 2 {
+		return 0
+	}
+	return min(10*time.Millisecond<<min(l.vain-2, 10), maxRest)
+}
+
+// maxRest is the longest pause of a lane between two attempts.
+const maxRest = 2 * time.Second
 
 // overdue ends the wait of a lane that was turned back for the n-th time. It tells whether the lane still waited.
 func (l *lane) overdue(n int) bool {
@@ -94,6 +113,7 @@ func (l *lane) deliver(b *Batch) []*Batch {
 	if n == 0 {
 		return nil
 	}
+	l.vain = 0
 	done := append([]*Batch(nil), l.queue[:n]...)
 	clear(l.queue[:n])
 	l.queue = l.queue[n:]

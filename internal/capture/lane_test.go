@@ -2,6 +2,8 @@ package capture
 
 import (
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"pgregory.net/rapid"
 )
@@ -97,6 +99,31 @@ func TestLaneDoesNotWaitForEver(t *testing.T) {
 	if out[0].superseded != 1 || out[0].Attempt != 2 {
 		t.Fatalf("the first delivery of 0 still counts: superseded %d, attempt %d", out[0].superseded, out[0].Attempt)
 	}
+}
+
+// A lane whose batches are refused again and again rests longer each time, and not at all once one was delivered.
+func TestLaneRests(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := numbered(0, 2)
+		var rests []time.Duration
+		for range 12 {
+			began := time.Now()
+			for l.take() == nil {
+				<-time.After(time.Millisecond)
+			}
+			rests = append(rests, time.Since(began))
+			l.refuse(l.queue[0])
+		}
+		if rests[0] != 0 || rests[1] != 0 || rests[2] < 10*time.Millisecond || rests[3] < 20*time.Millisecond || rests[11] < maxRest/2 || rests[11] > maxRest {
+			t.Errorf("rests of %v", rests)
+		}
+		<-time.After(maxRest)
+		l.deliver(l.take())
+		l.refuse(l.take())
+		if l.take() == nil {
+			t.Error("a first refusal after a delivery makes the lane rest")
+		}
+	})
 }
 
 func TestLaneDropGivesEverythingUp(t *testing.T) {

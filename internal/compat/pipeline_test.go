@@ -182,13 +182,6 @@ func (p *pipeline) stop(ctx context.Context) error {
 	return errors.Join(err, <-done)
 }
 
-// lastBatch is how many batches have come.
-func (p *pipeline) lastBatch() int {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.batches
-}
-
 // network is how one input reaches the server. It can be cut for good, as a process that dies is.
 type network struct {
 	host   string

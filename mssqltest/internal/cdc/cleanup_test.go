@@ -78,9 +78,7 @@ func TestCleanupJob(t *testing.T) {
 		s.exec(`INSERT a VALUES (1)`)
 		s.scan()
 		wait := func(d time.Duration) {
-			select {
-			case <-time.After(d):
-			}
+			<-time.After(d)
 			synctest.Wait()
 		}
 		wait(2 * time.Hour)

@@ -58,9 +58,7 @@ func TestCaptureJob(t *testing.T) {
 		s.exec(`CREATE TABLE dbo.a (id int PRIMARY KEY)`)
 		s.exec(`EXEC sys.sp_cdc_enable_table N'dbo', N'a', @role_name = NULL`)
 		wait := func(d time.Duration) {
-			select {
-			case <-time.After(d):
-			}
+			<-time.After(d)
 			synctest.Wait()
 		}
 		wait(3 * time.Second)

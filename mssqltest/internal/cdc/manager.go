@@ -68,13 +68,7 @@ func Register(reg *exec.Registry, st *storage.Instance) *Manager {
 	return m
 }
 
-// state finds or makes the state of a database.
-func (m *Manager) state(db *storage.Database) *dbState {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.stateLocked(db)
-}
-
+// stateLocked finds or makes the state of a database. m.mu is held.
 func (m *Manager) stateLocked(db *storage.Database) *dbState {
 	s := m.byDB[db]
 	if s == nil {

@@ -11,12 +11,11 @@ import (
 
 // cteScope is a list of common table expressions in sight, the newest first.
 type cteScope struct {
-	name    string
-	def     *ast.CommonTableExpression
-	c       *compiler // sees the expressions before it
-	outer   *cteScope
-	work    *workTable // while the recursive part is compiled: the rows of the last round
-	columns []Column
+	name  string
+	def   *ast.CommonTableExpression
+	c     *compiler // sees the expressions before it
+	outer *cteScope
+	work  *workTable // while the recursive part is compiled: the rows of the last round
 }
 
 // workTable holds the rows that a recursive reference reads.

@@ -14,7 +14,6 @@ import (
 var (
 	typeInt     = value.Type{ID: value.Int}
 	typeBigInt  = value.Type{ID: value.BigInt}
-	typeBit     = value.Type{ID: value.Bit}
 	typeFloat   = value.Type{ID: value.Float}
 	typeNull    = value.Type{ID: value.Null}
 	typeTinyInt = value.Type{ID: value.TinyInt}

@@ -96,8 +96,6 @@ func (sc *scope) add(t *tableSlot) (int, error) {
 	return len(sc.tables) - 1, nil
 }
 
-func (sc *scope) child() *scope { return &scope{c: sc.c, outer: sc} }
-
 // newFrame makes the frame of a scope.
 func (sc *scope) newFrame(r *run, outer *frame) *frame {
 	return &frame{r: r, outer: outer, rows: make([][]value.Value, len(sc.tables))}

@@ -8,25 +8,17 @@ import (
 // odbcType is what sp_columns and sp_datatype_info say of a type (Microsoft Learn, "sp_columns (Transact-SQL)"; the
 // codes are those of ODBC's sql.h and of msodbcsql.h).
 type odbcType struct {
-	dataType     int // of ODBC 3
-	dataType2    int // of ODBC 2, which has its own codes for date and time
-	precision    int
-	length       int
-	scale        any // nil where there is none
-	radix        any
-	sqlType      int
-	datetimeSub  any
-	octets       any
-	ssType       int // TDS type as SQL Server 4.2 clients know it
-	ssTypeNull   int
-	createParams string
-	prefix       any
-	suffix       any
-	caseSens     bool
-	searchable   int
-	unsigned     any
-	autoInc      any
-	money        bool
+	dataType    int // of ODBC 3
+	dataType2   int // of ODBC 2, which has its own codes for date and time
+	precision   int
+	length      int
+	scale       any // nil where there is none
+	radix       any
+	sqlType     int
+	datetimeSub any
+	octets      any
+	ssType      int // TDS type as SQL Server 4.2 clients know it
+	ssTypeNull  int
 }
 
 const (

@@ -16,9 +16,7 @@ func typ(t *testing.T, s string) Type {
 	for i := range len(s) {
 		if s[i] == '(' {
 			name = s[:i]
-			for _, a := range splitArgs(s[i+1 : len(s)-1]) {
-				args = append(args, a)
-			}
+			args = append(args, splitArgs(s[i+1:len(s)-1])...)
 			break
 		}
 	}
