@@ -33,7 +33,12 @@ func (n Name) Quoted() string {
 
 // String returns schema.object for people, with brackets only where a part
 // would be ambiguous without them. ParseName reads it back.
-func (n Name) String() string { return display(n.Schema) + "." + display(n.Object) }
+func (n Name) String() string {
+	if n.Schema == "" {
+		return display(n.Object)
+	}
+	return display(n.Schema) + "." + display(n.Object)
+}
 
 func display(part string) string {
 	if part == "" || strings.ContainsAny(part, ".[]\"") || strings.TrimSpace(part) != part {
