@@ -36,6 +36,7 @@ const (
 	causeShape                   // the table is not what it was when it was described
 	causeTable                   // the table or the rights on it
 	causeRow                     // a row
+	causeForm                    // rows of this form: the connection has none for them
 )
 
 var (
@@ -63,8 +64,10 @@ func causeOf(err error) bulkCause {
 		return causeRow
 	case errors.As(err, &at) && at.missing:
 		return causeTable
+	case errors.Is(err, errBulkRows):
+		return causeRow
 	}
-	return causeRow
+	return causeForm
 }
 
 // explainRow says what an error of a row means, where the server's text does not.

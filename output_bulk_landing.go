@@ -123,12 +123,16 @@ func (l *bulkLanding) land(ctx context.Context, rows []int) error {
 		if !errors.As(err, &at) {
 			at = &bulkError{rows: rows, err: err}
 		}
-		switch cause := causeOf(err); {
+		cause := causeOf(err)
+		if cause == causeForm && l.worker != nil && l.worker.conn.Broken() {
+			cause = causeRow // most likely the network, whose errors the driver does not always pass on
+		}
+		switch {
 		case cause == causePasses:
 			if err := l.wait(ctx, err, at.committing); err != nil {
 				return err
 			}
-		case cause != causeRow && !l.shaped:
+		case (cause == causeShape || cause == causeTable) && !l.shaped:
 			l.shaped = true
 			l.forgetAll()
 		case cause == causeTable:
@@ -136,6 +140,10 @@ func (l *bulkLanding) land(ctx context.Context, rows []int) error {
 				l.out.log.Errorf("%v; this batch waits until that is mended", err)
 				return fmt.Errorf("%w: %w", service.ErrNotConnected, err)
 			}
+			for _, i := range at.rows {
+				l.refuse(i, at.table, at.err)
+			}
+		case cause == causeForm:
 			for _, i := range at.rows {
 				l.refuse(i, at.table, at.err)
 			}
@@ -232,9 +240,13 @@ func (l *bulkLanding) attempt(ctx context.Context, rows []int) error {
 	if err := l.fill(ctx, w, jobs); err != nil {
 		return err
 	}
-	if len(l.failed) > before && l.stale(ctx, w, jobs) {
-		l.reopen(rows)
-		return errBulkAgain
+	if len(l.failed) > before {
+		for _, j := range jobs {
+			if l.stale(ctx, w, j) {
+				l.reopen(rows)
+				return errBulkAgain
+			}
+		}
 	}
 	if err := l.store(ctx, w, jobs); err != nil {
 		return err
@@ -290,6 +302,9 @@ func (l *bulkLanding) send(ctx context.Context, w *bulkWorker, j *bulkJob, p *bu
 	bad, err := w.send(ctx, p.plan, p.record)
 	if err != nil {
 		return &bulkError{table: j.name, rows: j.rows, err: err}
+	}
+	if len(bad) > 0 && l.stale(ctx, w, j) {
+		return errBulkAgain
 	}
 	p.bad = int64(len(bad))
 	for _, b := range bad {
@@ -355,18 +370,19 @@ func (l *bulkLanding) store(ctx context.Context, w *bulkWorker, jobs []*bulkJob)
 	return nil
 }
 
-// stale describes the tables of refused rows anew, if that is long ago, and tells whether one has changed since.
-func (l *bulkLanding) stale(ctx context.Context, w *bulkWorker, jobs []*bulkJob) bool {
-	changed := false
-	for _, j := range jobs {
-		if time.Since(j.table.loaded) < staleAfter {
-			continue
-		}
-		w.forget(j.name)
-		t, err := w.table(ctx, j.name)
-		changed = changed || err != nil || !reflect.DeepEqual(t.target, j.table.target)
+// stale describes a table anew, if that is long ago, and tells whether it has changed since.
+func (l *bulkLanding) stale(ctx context.Context, w *bulkWorker, j *bulkJob) bool {
+	if time.Since(j.table.loaded) < staleAfter {
+		return false
 	}
-	return changed
+	w.forget(j.name)
+	t, err := w.table(ctx, j.name)
+	if err != nil || !reflect.DeepEqual(t.target, j.table.target) {
+		return true
+	}
+	j.table.loaded = t.loaded
+	w.tables[j.name] = j.table // with its plans
+	return false
 }
 
 // reopen takes back the refusals of rows.
