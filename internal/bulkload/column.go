@@ -22,6 +22,7 @@ const (
 	opF32
 	opF64
 	opD128 // of the column's scale
+	opWall // timestamps into a datetime2 that has their digits
 	opInt  // numbers of all kinds from here on
 	opBitNumber
 	opFloat
@@ -55,6 +56,8 @@ type column struct {
 	src      source
 	perDay   int64 // units of the source in a day
 	wire     *wire
+	mult     int64 // of a time of day, for opWall
+	short    bool  // opText into nvarchar(n)
 	vec      vector
 	scratch  []byte
 }
@@ -117,6 +120,7 @@ func (c *column) choose(f arrow.Field) (op, string) {
 	case formUTF16, formNarrow:
 		switch c.src.family {
 		case famText:
+			c.short = c.wire.form == formUTF16 && c.wire.frame == frameShort && c.wire.page == nil
 			return opText, ""
 		case famNested:
 			return opNested, ""
@@ -185,6 +189,10 @@ func (c *column) chooseMoment() (op, string) {
 		c.perDay = 1
 		return opMoment, ""
 	case famWall, famInstant:
+		if c.wire.form == formDateTime2 && c.wire.scale >= c.src.digits {
+			c.mult = pow10i[c.wire.scale-c.src.digits]
+			return opWall, ""
+		}
 		return opMoment, ""
 	case famDateTime:
 		if c.wire.form == formDateTime {

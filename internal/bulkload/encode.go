@@ -39,23 +39,65 @@ func (e *encoder) fill() {
 	e.buf = buf
 }
 
+// roomPerCell is as much as a cell of fixed length takes, or a NULL.
+const roomPerCell = 20
+
+// reserve makes room for the cells of fixed length that a row can have, so that
+// they are written without looking at the capacity.
+func reserve(buf []byte, room int) []byte {
+	if cap(buf)-len(buf) >= room {
+		return buf
+	}
+	bigger := make([]byte, len(buf), max(2*cap(buf), len(buf)+room, chunk+chunk/2))
+	copy(bigger, buf)
+	return bigger
+}
+
+func put1(buf []byte, v byte) []byte {
+	n := len(buf)
+	buf = buf[:n+2]
+	buf[n], buf[n+1] = 1, v
+	return buf
+}
+
+func put2(buf []byte, v uint16) []byte {
+	n := len(buf)
+	buf = buf[:n+3]
+	buf[n] = 2
+	binary.LittleEndian.PutUint16(buf[n+1:], v)
+	return buf
+}
+
+func put4(buf []byte, v uint32) []byte {
+	n := len(buf)
+	buf = buf[:n+5]
+	buf[n] = 4
+	binary.LittleEndian.PutUint32(buf[n+1:], v)
+	return buf
+}
+
+func put8(buf []byte, v uint64) []byte {
+	n := len(buf)
+	buf = buf[:n+9]
+	buf[n] = 8
+	binary.LittleEndian.PutUint64(buf[n+1:], v)
+	return buf
+}
+
 // row adds one row (2.2.7.20 ROW).
 func (e *encoder) row(buf []byte, row int) ([]byte, int, error) {
-	buf = append(buf, byte(tds.TokenRow))
+	room := 1 + roomPerCell*len(e.cols)
+	buf = append(reserve(buf, room), byte(tds.TokenRow))
 	for i, c := range e.cols {
 		v := &c.vec
 		j := row
+		null := c.op == opNull
 		if v.at != nil {
-			if v.outer != nil && v.outer.IsNull(row) {
-				if !c.nullable {
-					return buf, i, errNull
-				}
-				buf = append(buf, c.null...)
-				continue
+			if null = v.outer != nil && v.outer.IsNull(row); !null {
+				j = v.at(row)
 			}
-			j = v.at(row)
 		}
-		if v.valid != nil && v.isNull(j) {
+		if null || v.valid != nil && v.isNull(j) {
 			if !c.nullable {
 				return buf, i, errNull
 			}
@@ -63,27 +105,20 @@ func (e *encoder) row(buf []byte, row int) ([]byte, int, error) {
 			continue
 		}
 		switch c.op {
-		case opNull:
-			if !c.nullable {
-				return buf, i, errNull
-			}
-			buf = append(buf, c.null...)
 		case opBit:
 			b := byte(0)
 			if v.bit(j) {
 				b = 1
 			}
-			buf = append(buf, 1, b)
+			buf = put1(buf, b)
 		case opU8:
-			buf = append(buf, 1, v.u8[j])
+			buf = put1(buf, v.u8[j])
 		case opI16:
-			buf = binary.LittleEndian.AppendUint16(append(buf, 2), uint16(v.i16[j]))
+			buf = put2(buf, uint16(v.i16[j]))
 		case opI32:
-			n := uint32(v.i32[j])
-			buf = append(buf, 4, byte(n), byte(n>>8), byte(n>>16), byte(n>>24))
+			buf = put4(buf, uint32(v.i32[j]))
 		case opI64:
-			n := uint64(v.i64[j])
-			buf = append(buf, 8, byte(n), byte(n>>8), byte(n>>16), byte(n>>24), byte(n>>32), byte(n>>40), byte(n>>48), byte(n>>56))
+			buf = put8(buf, uint64(v.i64[j]))
 		case opF64:
 			f := v.f64[j]
 			if f-f != 0 {
@@ -93,8 +128,7 @@ func (e *encoder) row(buf []byte, row int) ([]byte, int, error) {
 				}
 				continue
 			}
-			n := math.Float64bits(f)
-			buf = append(buf, 8, byte(n), byte(n>>8), byte(n>>16), byte(n>>24), byte(n>>32), byte(n>>40), byte(n>>48), byte(n>>56))
+			buf = put8(buf, math.Float64bits(f))
 		case opF32:
 			f := v.f32[j]
 			if f-f != 0 {
@@ -104,28 +138,60 @@ func (e *encoder) row(buf []byte, row int) ([]byte, int, error) {
 				}
 				continue
 			}
-			buf = binary.LittleEndian.AppendUint32(append(buf, 4), math.Float32bits(f))
+			buf = put4(buf, math.Float32bits(f))
 		case opD128:
 			d := v.d128[j]
 			n := signed(d.HighBits(), d.LowBits())
 			if !n.below(c.wire.limit) {
 				return buf, i, c.numberRange(j)
 			}
-			buf = appendMagnitude(buf, n, c.wire.size)
+			buf = putMagnitude(buf, n, c.wire.size)
 		case opDate:
 			days := int64(v.i32[j]) + unixEpoch
-			if days < 0 || days > tds.MaxDay {
+			if uint64(days) > tds.MaxDay {
 				return buf, i, c.outOfRange(moment{days: days})
 			}
 			buf = append(buf, 3, byte(days), byte(days>>8), byte(days>>16))
+		case opWall:
+			days, tod := c.split(v.i64[j])
+			if uint64(days) > tds.MaxDay {
+				return buf, i, c.outOfRange(c.momentOf(v.i64[j]))
+			}
+			buf = putDateTime2(buf, days, tod*c.mult, c.wire.info.Size)
 		default:
 			var err error
 			if buf, err = c.append(buf, j); err != nil {
 				return buf, i, err
 			}
+			buf = reserve(buf, room)
 		}
 	}
 	return buf, 0, nil
+}
+
+// putMagnitude writes a decimal cell with its length.
+func putMagnitude(buf []byte, n number, size int) []byte {
+	at := len(buf)
+	b := buf[at : at+18]
+	b[0], b[1] = byte(size), 1
+	if n.neg && n.hi|n.lo != 0 {
+		b[1] = 0
+	}
+	binary.LittleEndian.PutUint64(b[2:], n.lo)
+	binary.LittleEndian.PutUint64(b[10:], n.hi)
+	return buf[:at+1+size]
+}
+
+// putDateTime2 writes a datetime2 cell of size bytes, the last three of them the
+// day.
+func putDateTime2(buf []byte, days, tod int64, size int) []byte {
+	at := len(buf)
+	b := buf[at : at+1+8+3]
+	b[0] = byte(size)
+	binary.LittleEndian.PutUint64(b[1:], uint64(tod))
+	d := b[size-2:]
+	d[0], d[1], d[2] = byte(days), byte(days>>8), byte(days>>16)
+	return buf[:at+1+size]
 }
 
 // append adds a cell whose value has to be looked at.
@@ -133,7 +199,13 @@ func (c *column) append(buf []byte, j int) ([]byte, error) {
 	v := &c.vec
 	switch c.op {
 	case opText:
-		return c.appendText(buf, v.bytesAt(j))
+		s := v.bytesAt(j)
+		if c.short {
+			if out, ok := c.shortText(buf, s); ok {
+				return out, nil
+			}
+		}
+		return c.appendText(buf, s)
 	case opBinary:
 		return c.appendBinary(buf, v.bytesAt(j))
 	case opMoment:

@@ -43,11 +43,15 @@ func TestArraysThatAreNotPlain(t *testing.T) {
 		make         func(t testing.TB, mem memory.Allocator) arrow.Array
 		want         string
 	}{
-		{"sliced int", "int", func(t testing.TB, mem memory.Allocator) arrow.Array { return slice(build(t, mem, i32, `[9,1,null,3,9]`)) }, "1,NULL,3"},
+		{"sliced int", "int", func(t testing.TB, mem memory.Allocator) arrow.Array {
+			return slice(build(t, mem, i32, `[9,1,null,3,9]`))
+		}, "1,NULL,3"},
 		{"sliced bool", "bit", func(t testing.TB, mem memory.Allocator) arrow.Array {
 			return slice(build(t, mem, arrow.FixedWidthTypes.Boolean, `[false,true,null,false,true]`))
 		}, "1,NULL,0"},
-		{"sliced string", "nvarchar(9)", func(t testing.TB, mem memory.Allocator) arrow.Array { return slice(build(t, mem, text, `["x","a",null,"é","x"]`)) }, "a,NULL,é"},
+		{"sliced string", "nvarchar(9)", func(t testing.TB, mem memory.Allocator) arrow.Array {
+			return slice(build(t, mem, text, `["x","a",null,"é","x"]`))
+		}, "a,NULL,é"},
 		{"sliced large binary", "varbinary(9)", func(t testing.TB, mem memory.Allocator) arrow.Array {
 			return slice(build(t, mem, arrow.BinaryTypes.LargeBinary, `["eA==","3q0=",null,"","eA=="]`))
 		}, "0xDEAD,NULL,0x"},

@@ -185,28 +185,7 @@ func (c *column) appendDecimal(buf []byte, j int) ([]byte, error) {
 	if !n.below(c.wire.limit) {
 		return buf, c.numberRange(j)
 	}
-	return appendMagnitude(buf, n, c.wire.size), nil
-}
-
-// appendMagnitude writes a decimal cell with its length.
-func appendMagnitude(buf []byte, n number, size int) []byte {
-	sign := byte(1)
-	if n.neg {
-		sign = 0
-		if n.hi|n.lo == 0 {
-			sign = 1
-		}
-	}
-	buf = append(buf, byte(size), sign)
-	switch size {
-	case 5:
-		return binary.LittleEndian.AppendUint32(buf, uint32(n.lo))
-	case 9:
-		return binary.LittleEndian.AppendUint64(buf, n.lo)
-	case 13:
-		return binary.LittleEndian.AppendUint32(binary.LittleEndian.AppendUint64(buf, n.lo), uint32(n.hi))
-	}
-	return binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(buf, n.lo), n.hi)
+	return putMagnitude(reserve(buf, roomPerCell), n, c.wire.size), nil
 }
 
 // appendFloat adds a cell of real or float. A number is exact where the float's

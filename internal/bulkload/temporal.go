@@ -42,6 +42,27 @@ func (c *column) momentOf(v int64) moment {
 	return moment{d + c.src.epoch, r, c.src.digits}
 }
 
+// split divides a timestamp by the day, with a division that the compiler knows
+// for each unit; days count from 0001-01-01.
+func (c *column) split(v int64) (days, tod int64) {
+	switch c.src.digits {
+	case 0:
+		days = v / 86_400
+	case 3:
+		days = v / 86_400_000
+	case 6:
+		days = v / 86_400_000_000
+	default:
+		days = v / c.perDay
+	}
+	tod = v - days*c.perDay
+	if tod < 0 {
+		tod += c.perDay
+		days--
+	}
+	return days + c.src.epoch, tod
+}
+
 // ofDateTime is a moment of 1/300 s since 1900, as the server shows it: in
 // milliseconds.
 func ofDateTime(ticks int64) moment {

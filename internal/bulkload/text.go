@@ -146,6 +146,19 @@ func (c *column) appendText(buf, s []byte) ([]byte, error) {
 	return w.close(buf, at)
 }
 
+// shortText adds a cell of nvarchar(n) or nchar(n), if the text is one that needs
+// no decision.
+func (c *column) shortText(buf, s []byte) ([]byte, bool) {
+	at := len(buf)
+	buf, read := appendUTF16(append(buf, 0, 0), s)
+	n := len(buf) - at - 2
+	if read < len(s) || n > c.wire.size {
+		return buf, false
+	}
+	binary.LittleEndian.PutUint16(buf[at:], uint16(n))
+	return buf, true
+}
+
 // checkNarrow sees that a column of a code page, whose cells are sent as UTF-16,
 // can hold the text, and gives what it holds.
 func (c *column) checkNarrow(s []byte) ([]byte, error) {
