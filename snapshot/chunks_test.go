@@ -85,7 +85,7 @@ func TestCompositeKeysGoInTheOrderOfTheirIndex(t *testing.T) {
 func TestChunksAreReadInLinearWork(t *testing.T) {
 	const rows = 10_000
 	for _, on := range []bool{true, false} {
-		for _, key := range []string{"PRIMARY KEY (a)", "PRIMARY KEY (b, a)", "PRIMARY KEY (c, b DESC, a)", "PRIMARY KEY (s)"} {
+		for _, key := range []string{"PRIMARY KEY (a)", "PRIMARY KEY (c, b DESC, a)", "PRIMARY KEY (s)"} {
 			t.Run(fmt.Sprintf("%s, SNAPSHOT %v", key, on), func(t *testing.T) {
 				l := newLab(t, mssqltest.Config{}, "CREATE TABLE dbo.g (a int NOT NULL, b int NOT NULL, c int NOT NULL, s varchar(20) COLLATE SQL_Latin1_General_CP1_CI_AS NOT NULL, v nvarchar(50), "+key+")",
 					fmt.Sprintf(enable, "g"),

@@ -68,6 +68,7 @@ func TestACutConnectionIsAnErrorAndNotAnEnd(t *testing.T) {
 				r.Use(l.conn)
 			}
 			if r.Keyless() {
+				l.settled("dbo.h (n)")
 				if got, _ := l.pass(r, l.open(l.ConnString()), snapshot.Limits{Rows: 7}, nil); len(got) != rows {
 					t.Errorf("%d rows afterwards", len(got))
 				}
