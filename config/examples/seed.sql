@@ -1,4 +1,4 @@
--- What the examples read: two tables with CDC, and some changes of them. It runs in an empty database, shop.
+-- What the examples read: two tables with CDC, and some changes of them; and two tables to write to. It runs in an empty database, shop.
 CREATE TABLE dbo.customers (
     id     int            NOT NULL CONSTRAINT pk_customers PRIMARY KEY,
     name   nvarchar(80)   NOT NULL,
@@ -10,6 +10,20 @@ CREATE TABLE dbo.orders (
     customer_id  int            NOT NULL,
     total        decimal(12,2)  NOT NULL,
     state        varchar(12)    NOT NULL
+);
+-- Where two of the examples write to.
+CREATE TABLE dbo.new_orders (
+    id           bigint         NOT NULL CONSTRAINT pk_new_orders PRIMARY KEY,
+    customer_id  int            NOT NULL,
+    total        decimal(12,2)  NOT NULL,
+    state        varchar(12)    NOT NULL
+);
+CREATE TABLE dbo.measurements (
+    id         int                NOT NULL CONSTRAINT pk_measurements PRIMARY KEY,
+    at         datetimeoffset(3)  NOT NULL,
+    sensor     varchar(20)        NOT NULL,
+    value      real               NULL,
+    stored_at  datetime2(3)       NOT NULL DEFAULT SYSUTCDATETIME()
 );
 GO
 EXEC sys.sp_cdc_enable_db;
