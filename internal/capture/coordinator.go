@@ -334,6 +334,9 @@ func (c *coordinator) add(ctx context.Context, t *Table, state *catalog.State, o
 		}
 	}
 	w.pos = pos
+	if pos.Snapshot != nil {
+		w.kept = pos.Snapshot.ID
+	}
 	// A position that the server's history has not given is looked up in it before anything is read.
 	w.checked = !stored && (c.seen || f.cfg.Start.LSN.IsZero())
 	if !pos.IsZero() {

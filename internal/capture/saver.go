@@ -21,14 +21,18 @@ type saver struct {
 	store     checkpoint.Store
 	heartbeat time.Duration
 	observer  Observer
+	turn      chan struct{} // holds a token while nobody saves: a save must not overtake one that knows less
 
 	mu    sync.Mutex
+	news  chan struct{}                  // closed when a position moves
 	done  map[string]checkpoint.Position // newest position with nothing unacknowledged before it
 	dirty map[string]bool                // not saved; true when a change was acknowledged
 }
 
 func newSaver(store checkpoint.Store, heartbeat time.Duration, o Observer) *saver {
-	return &saver{store: store, heartbeat: heartbeat, observer: o, done: map[string]checkpoint.Position{}, dirty: map[string]bool{}}
+	s := &saver{store: store, heartbeat: heartbeat, observer: o, turn: make(chan struct{}, 1), news: make(chan struct{}), done: map[string]checkpoint.Position{}, dirty: map[string]bool{}}
+	s.turn <- struct{}{}
+	return s
 }
 
 // start takes the position that a table begins at. It counts as not saved only when the store does not have it.
@@ -58,11 +62,47 @@ func (s *saver) move(positions map[string]checkpoint.Position, acked bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for table, p := range positions {
-		if old, ok := s.done[table]; ok && p.Compare(old) <= 0 {
+		if old, ok := s.done[table]; ok && p.Compare(old) <= 0 && !begunAnew(p, old) {
 			continue // a position never goes back
 		}
 		s.done[table] = p
 		s.dirty[table] = s.dirty[table] || acked
+	}
+	close(s.news)
+	s.news = make(chan struct{})
+}
+
+// begunAnew tells whether p is of a snapshot that was begun after that of old, at the same LSN or later.
+func begunAnew(p, old checkpoint.Position) bool {
+	return p.Snapshot != nil && old.Snapshot != nil && p.Snapshot.ID != old.Snapshot.ID && p.LSN.Compare(old.LSN) >= 0
+}
+
+// keep waits until the store has the handover of a snapshot. allowed ends the wait with its error, gone with none.
+func (s *saver) keep(ctx context.Context, table, id string, gone <-chan struct{}, allowed func() error) error {
+	for {
+		s.mu.Lock()
+		p, news := s.done[table], s.news
+		s.mu.Unlock()
+		if p.Snapshot != nil && p.Snapshot.ID == id {
+			switch err := s.save(ctx, false); {
+			case err == nil:
+				return nil
+			case errors.Is(err, checkpoint.ErrLeaseLost):
+				return err
+			}
+			news = nil // an acknowledgement does not mend the store
+		}
+		timer := time.NewTimer(saveInterval)
+		select {
+		case <-news:
+		case <-timer.C:
+		case <-gone:
+		case <-ctx.Done():
+		}
+		timer.Stop()
+		if err := errors.Join(ctx.Err(), allowed()); err != nil {
+			return err
+		}
 	}
 }
 
@@ -90,6 +130,8 @@ func (s *saver) flush(ctx context.Context) error { return s.save(ctx, true) }
 
 // save saves what changed: with all, also the tables that only advanced. What could not be saved stays to be saved.
 func (s *saver) save(ctx context.Context, all bool) error {
+	<-s.turn
+	defer func() { s.turn <- struct{}{} }()
 	s.mu.Lock()
 	changed := map[string]checkpoint.Position{}
 	flags := map[string]bool{}

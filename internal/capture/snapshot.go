@@ -101,6 +101,9 @@ func (t *tableSnapshot) read(ctx context.Context) error {
 	if t.reader.Keyless() {
 		return t.onePass(ctx)
 	}
+	if err := t.keep(ctx); err != nil {
+		return err
+	}
 	return t.chunks(ctx)
 }
 
@@ -139,6 +142,21 @@ func (t *tableSnapshot) begin(ctx context.Context) error {
 		f.cfg.Observer.Snapshot(w.table.key(), t.pos.Snapshot.Rows, t.total, false)
 		return nil
 	})
+}
+
+// keep makes sure that the handover is stored before the first row is given out. With another one after a crash, the deletion of a
+// row that was given out could be before it, and never come.
+func (t *tableSnapshot) keep(ctx context.Context) error {
+	w := t.worker
+	if w.kept == t.pos.Snapshot.ID {
+		return nil
+	}
+	if err := w.flow.saver.keep(ctx, w.table.key(), t.pos.Snapshot.ID, w.gone, t.allowed); err != nil {
+		return err
+	}
+	w.kept = t.pos.Snapshot.ID
+	crashpoint.Hit(crashpoint.HandoverKept)
+	return nil
 }
 
 // mark puts a mark into the lane; with its acknowledgement the table is at t.pos.

@@ -59,6 +59,7 @@ type worker struct {
 	renewed  bool           // the instance was described anew because of an error, and nothing was read since
 	retry    backoff
 	parked   backoff
+	kept     string    // the snapshot whose handover is stored
 	behind   time.Time // since when the server has not reached the position
 }
 

@@ -25,6 +25,7 @@ const (
 	SnapshotBegun      Point = "handover fixed"       // the begin mark is in its lane
 	SnapshotBeginGiven Point = "begin mark given out" // to the pipeline
 	SnapshotBeginAcked Point = "begin mark acknowledged"
+	HandoverKept       Point = "handover saved"
 	ChunkCut           Point = "chunk cut" // its bound is known
 	ChunkRead          Point = "chunk read"
 	ChunkGiven         Point = "chunk given out"
@@ -48,7 +49,7 @@ const (
 // All lists the points, in the order in which a pipeline meets them.
 func All() []Point {
 	return []Point{
-		LeaseTaken, SnapshotBegun, SnapshotBeginGiven, SnapshotBeginAcked, ChunkCut, ChunkRead, ChunkGiven, ChunkAcked,
+		LeaseTaken, SnapshotBegun, SnapshotBeginGiven, SnapshotBeginAcked, HandoverKept, ChunkCut, ChunkRead, ChunkGiven, ChunkAcked,
 		Saving, FileWritten, FileSynced, FileRenamed, SQLSaving, SQLSaved, CacheSaved, Saved, LeaseKept,
 		PassRead, PassResolved, SnapshotRead, SnapshotEndGiven, SnapshotEndAcked, PageRead, PageGiven, PageAcked, LeaseFreed,
 	}
