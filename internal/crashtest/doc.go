@@ -1,0 +1,13 @@
+//go:build unix
+
+// Package crashtest kills the input again and again, and proves that nothing was lost.
+//
+// A test makes a Lab: a stand-in server in its own process, with a Workload whose rows change all the time. Lab.Start runs the real
+// pipeline, Benthos with mssql_cdc, in a process of its own: the test binary started again, which is what Main is for. That
+// process dies at a named step (internal/crashpoint), by a signal, or lives on through a network that is cut, a server that is
+// gone, and a disk that is full. Everything that it gives out goes into a Journal in the test's process, which outlives it, before it
+// is acknowledged. At the end Lab.Verify compares the journal with the server's tables and change tables, by ways of its own:
+// it reads rows with T-SQL and no code of the input.
+//
+// What it proves is listed at Verify. What it does not: anything about power failures, since only processes die here.
+package crashtest
