@@ -97,6 +97,19 @@ func (p *codePage) rune(dst []byte, r rune, text []byte) ([]byte, bool) {
 	return append(dst, text...), true
 }
 
+// decode gives the text of bytes of the page.
+func (p *codePage) decode(b []byte) (string, error) {
+	var enc encoding.Encoding = encoding.Nop
+	switch {
+	case p.single != nil:
+		enc = p.single
+	case p.double != nil:
+		enc = doubleBytePages[p.number]
+	}
+	out, err := enc.NewDecoder().Bytes(b)
+	return string(out), err
+}
+
 // Bits of a collation on the wire (2.2.5.1.2 Collation Rule Definition): the
 // language in 20 bits, then ignore case, accent, kana and width, binary, binary2.
 const (

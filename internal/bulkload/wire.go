@@ -230,6 +230,9 @@ func (w *wire) column(c *TargetColumn, table string) session.BulkColumn {
 	if w.frame == frameLong {
 		out.Meta.Table = []string{table}
 	}
+	if w.form == formNarrow {
+		out.Wide = w.page.decode
+	}
 	switch {
 	case w.form != formUTF16 || w.page == nil:
 	case w.page.number == utf8Page:

@@ -25,6 +25,8 @@ type BulkColumn struct {
 	// says that they are those of a Go string.
 	Narrow func(dst []byte, text string) ([]byte, error)
 	UTF8   bool
+	// Wide reads the bytes of a column of a code page, for the driver's parameters.
+	Wide func(b []byte) (string, error)
 	// RawOnly marks a column whose own type the driver's Bulk does not know.
 	RawOnly bool
 }

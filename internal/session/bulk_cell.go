@@ -18,7 +18,7 @@ type driverCell func(cell []byte) (any, error)
 
 var (
 	errCell    = errors.New("a cell that its type does not have")
-	errRawOnly = errors.New("the driver's Bulk cannot send its type, and raw_tds is not in use")
+	errRawOnly = errors.New("the driver cannot send its type, and raw_tds is not in use")
 )
 
 func newDriverCell(col *BulkColumn) (driverCell, error) {
@@ -29,6 +29,11 @@ func newDriverCell(col *BulkColumn) (driverCell, error) {
 	if err != nil {
 		return nil, err
 	}
+	return nullable(decode), nil
+}
+
+// nullable makes NULL of no cell, and an error of a cell that is none.
+func nullable(decode func([]byte) (any, bool, error)) driverCell {
 	return func(cell []byte) (any, error) {
 		if cell == nil {
 			return nil, nil
@@ -38,7 +43,7 @@ func newDriverCell(col *BulkColumn) (driverCell, error) {
 			err = errCell
 		}
 		return v, err
-	}, nil
+	}
 }
 
 // cellValue plans the values of a column; false stands for a malformed cell.

@@ -24,13 +24,16 @@ type driverBulk struct {
 	sent    int64
 }
 
-func (c *Conn) driverBulk(ctx context.Context, load *BulkLoad) (*driverBulk, error) {
+func (c *Conn) driverBulk(ctx context.Context, load *BulkLoad) (bulkWay, error) {
 	b := &driverBulk{conn: c, ctx: ctx, values: make([]any, len(load.Columns))}
 	names := make([]string, len(load.Columns))
 	metas := make([]tds.ColumnMeta, len(load.Columns))
 	for i := range load.Columns {
 		col := &load.Columns[i]
 		cell, err := newDriverCell(col)
+		if errors.Is(err, errRawOnly) {
+			return c.insertBulk(ctx, load)
+		}
 		if err != nil {
 			return nil, fmt.Errorf("beginning a bulk load of %s through the driver: column %s: %w", load.Table, col.Meta.Name, err)
 		}
