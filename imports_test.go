@@ -77,7 +77,7 @@ var importRules = []rule{
 		return f.imported(benthosPath)
 	}},
 	{"nothing below the root package logs or prints", func(f goFile) string {
-		if f.test || f.dir == "." || under(f.dir, "cmd", standIn, "internal/compat") {
+		if f.test || f.dir == "." || under(f.dir, "cmd", standIn, "internal/compat", "internal/crashtest") {
 			return ""
 		}
 		if i := f.imported("log"); i != "" {
