@@ -276,3 +276,64 @@ func TestACountThatDiffersIsAnError(t *testing.T) {
 		t.Errorf("Load: %+v, %v", res, err)
 	}
 }
+
+func TestInsertForWhatTheDriversBulkCannotSend(t *testing.T) {
+	srv := mssqltest.Start(t, mssqltest.Config{})
+	exec(t, srv, `CREATE TABLE dbo.x (id int IDENTITY PRIMARY KEY, x xml NULL, v int NULL DEFAULT 7, s varchar(9) COLLATE Cyrillic_General_CI_AS NULL,
+		b varbinary(4) NULL, d datetime NULL, n decimal(9,2) NULL, CONSTRAINT small CHECK (v < 100))`)
+	fields := []arrow.Field{
+		field("id", i32), field("x", text), field("v", i32), field("s", text), field("b", arrow.BinaryTypes.Binary),
+		field("d", &arrow.TimestampType{Unit: arrow.Millisecond}), field("n", &arrow.Decimal128Type{Precision: 9, Scale: 2}),
+	}
+	conn := open(t, srv, "off", session.RawOff)
+	mem := checked(t)
+	const one = `{"id":5,"x":"<a/>","v":null,"s":"Привет","b":"3q0=","d":"2024-02-29 12:00:00.997","n":"1.25"}`
+	const selection = "SELECT id, CONVERT(nvarchar(99), x), v, s, CONVERT(varchar(20), b, 1), CONVERT(varchar(30), d, 126), CONVERT(varchar(20), n) FROM dbo.x"
+	for _, tt := range []struct {
+		name, json string
+		hints      []string
+		number     int32
+		want       string
+	}{
+		{"all", "[" + one + "]", nil, 0, "5|<a/>|NULL|Привет|0xDEAD|2024-02-29T12:00:00.997|1.25"},
+		{"default for NULL", "[" + one + "]", []string{"CHECK_CONSTRAINTS", "FIRE_TRIGGERS"}, 0, "5|<a/>|7|Привет|0xDEAD|2024-02-29T12:00:00.997|1.25"},
+		{"NULLs", `[{"id":6}]`, nil, 0, "6|NULL|NULL|NULL|NULL|NULL|NULL"},
+		{"check", `[{"id":6},{"id":7,"v":100}]`, nil, 547, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			rec := rows(t, mem, fields, tt.json)
+			defer rec.Release()
+			_, err := load(t, conn, "x", rec, bulkload.Options{Hints: tt.hints})
+			if n, _ := session.Number(err); n != tt.number || tt.number == 0 && err != nil {
+				t.Fatalf("Load: %v", err)
+			}
+			if got := strings.Join(texts(t, conn, selection), ","); got != tt.want {
+				t.Errorf("stored %q, want %q", got, tt.want)
+			}
+			exec(t, srv, "DELETE FROM dbo.x")
+		})
+	}
+	rec := rows(t, mem, fields, "["+one+"]")
+	defer rec.Release()
+	if _, err := load(t, conn, "x", rec, bulkload.Options{Hints: []string{}}); err == nil || !strings.Contains(err.Error(), "raw_tds is not in use") {
+		t.Errorf("Load without checks: %v", err)
+	}
+}
+
+// TestALoginThatMayOnlySelectAndInsert loads with the default hints.
+func TestALoginThatMayOnlySelectAndInsert(t *testing.T) {
+	srv := mssqltest.Start(t, mssqltest.Config{})
+	exec(t, srv, "CREATE TABLE dbo.g (id int NOT NULL)")
+	exec(t, srv, "CREATE LOGIN low WITH PASSWORD = 'Passw0rd!'; CREATE USER low FOR LOGIN low; GRANT SELECT, INSERT ON dbo.g TO low")
+	dsn := strings.Replace(srv.ConnString("encrypt=disable"), "sqlserver://sa:", "sqlserver://low:", 1)
+	conn, err := session.Open(t.Context(), session.Config{ConnectionString: dsn, Dial: srv.DialContext, RawTDS: session.RawRequire})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close() }()
+	rec := rows(t, checked(t), []arrow.Field{field("id", i32)}, `[{"id":1}]`)
+	defer rec.Release()
+	if res, err := load(t, conn, "g", rec, bulkload.Options{}); err != nil || res.Rows != 1 {
+		t.Errorf("Load: %+v, %v", res, err)
+	}
+}

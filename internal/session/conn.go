@@ -26,6 +26,7 @@ type Conn struct {
 	dialer  *watchedDialer
 	secrets []string
 
+	server    string
 	rawMode   RawMode
 	encrypted bool // the connection string asks for TLS
 	raw       *rawConn

@@ -7,6 +7,16 @@
 // is compared with. There is no pool: a connection has one owner, which uses it
 // for one request at a time and closes it.
 //
+// [Conn.Bulk] loads rows that are encoded already. It speaks TDS itself over the
+// transport that the driver ended up with after the login, while the driver is
+// idle: raw_layout.go alone reads the driver's private fields, and checks their
+// names and types when the process first needs them, the state of the connection
+// before each load, and once per connection that the server answers both ways
+// alike. Where anything differs, the driver's own Bulk is given the same rows, and
+// single INSERT statements for types that it cannot send; [RawMode] decides
+// whether that is allowed. Queries and transactions go through the driver, on the
+// same connection and in the same transaction.
+//
 // Errors of the server are mssql.Error values; [IsTransient] says which of them
 // are worth another attempt. A secret of the connection string never appears in
 // an error. The package does not reconnect and does not log.

@@ -7,12 +7,19 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"sync"
 
 	"example.com/mssqlcdc/internal/tds"
 )
 
 // errRawOff is the reason of a connection whose configuration wants no raw requests.
 var errRawOff = errors.New("raw_tds is off")
+
+var errProbe = errors.New("probing the connection: the server's raw answer is not what the driver reads")
+
+// distrusted are the servers whose raw answers were not what the driver reads, by
+// name, with the reason. Their connections are not taken any more.
+var distrusted sync.Map
 
 // Raw tells whether bulk loads of this connection speak TDS themselves, and if
 // not, why. It may make two small requests, once per connection.
@@ -31,6 +38,10 @@ func (c *Conn) take(ctx context.Context) error {
 		return c.rawErr
 	case c.rawMode == RawOff:
 		c.rawErr = errRawOff
+		return c.rawErr
+	}
+	if why, ok := distrusted.Load(c.server); ok {
+		c.rawErr, _ = why.(error)
 		return c.rawErr
 	}
 	raw, err := newRawConn(c.driver, c.dialer.last(), c.encrypted)
@@ -75,7 +86,8 @@ func (c *Conn) probe(ctx context.Context, raw *rawConn) error {
 	if rows != 1 || !probeAnswer(got, row[0]) {
 		c.markBroken()
 		c.dialer.closeAll()
-		return errors.New("probing the connection: the server's raw answer is not what the driver reads")
+		distrusted.Store(c.server, errProbe)
+		return errProbe
 	}
 	return nil
 }
