@@ -32,6 +32,10 @@ type RowError struct {
 	Err    error
 }
 
+// ErrCount is wrapped by the error of a load whose rows the server counts differently:
+// an index with IGNORE_DUP_KEY or a trigger has left some out.
+var ErrCount = errors.New("the counts differ")
+
 // NewPlan fits a schema to a table. Its fields are named as the table's columns; a
 // column without a field gets its default, and an identity column with one keeps
 // the values. All problems are reported at once.
@@ -165,7 +169,7 @@ func (p *Plan) Load(ctx context.Context, conn *session.Conn, rec arrow.RecordBat
 		return res, fmt.Errorf("loading into %s: %w", p.table, err)
 	}
 	if res.Rows != e.sent {
-		return res, fmt.Errorf("loading into %s: %d rows were sent, and the server counts %d", p.table, e.sent, res.Rows)
+		return res, fmt.Errorf("loading into %s: %w: %d rows were sent, and the server counts %d", p.table, ErrCount, e.sent, res.Rows)
 	}
 	return res, nil
 }
