@@ -183,15 +183,26 @@ func (c *coordinator) prove(ctx context.Context, state *catalog.State) (bool, er
 // have none. It returns the others.
 func (c *coordinator) probe(ctx context.Context, high catalog.Transaction, level []*worker) ([]*worker, error) {
 	f := c.flow
-	targets := make([]changetable.Target, len(level))
+	targets := make([]changetable.Target, 0, len(level))
+	var have []*worker
 	f.mu.Lock()
-	for i, w := range level {
-		targets[i] = changetable.Target{Table: w.table.key(), After: w.pos}
+	level = slices.DeleteFunc(level, func(w *worker) bool {
+		target := changetable.Target{Table: w.table.key(), After: w.pos}
 		if s, ok := w.table.stretch(w.pos, high.LSN); ok {
-			targets[i].Capture, targets[i].ChangeTable = s.instance.Capture, s.instance.ChangeTable.Object
+			if s.switches {
+				// The older instance knows nothing of an update of a column that only the newer one captures.
+				have = append(have, w)
+				return true
+			}
+			target.Capture, target.ChangeTable = s.instance.Capture, s.instance.ChangeTable.Object
 		}
-	}
+		targets = append(targets, target)
+		return false
+	})
 	f.mu.Unlock()
+	if len(level) == 0 {
+		return have, nil
+	}
 	var found []changetable.Found
 	err := f.meta.on(c.number, func(conn *session.Conn) (err error) {
 		found, err = changetable.Probe(ctx, conn, high.LSN, targets, f.isolation())
@@ -200,7 +211,6 @@ func (c *coordinator) probe(ctx context.Context, high catalog.Transaction, level
 	if err != nil {
 		return nil, err
 	}
-	var have []*worker
 	for i, w := range level {
 		if found[i].Rows || found[i].Err != nil {
 			have = append(have, w) // the worker meets the error itself, and knows what to do
