@@ -94,6 +94,16 @@ func TestArraysThatAreNotPlain(t *testing.T) {
 		}, "1.5,NULL"},
 		{"nulls", "int", func(t testing.TB, mem memory.Allocator) arrow.Array { return array.NewNull(3) }, "NULL,NULL,NULL"},
 		{"empty", "int", func(t testing.TB, mem memory.Allocator) arrow.Array { return build(t, mem, i32, `[]`) }, ""},
+		{"empty text", "nvarchar(9)", func(t testing.TB, mem memory.Allocator) arrow.Array {
+			return array.NewStringData(array.NewData(text, 0, []*memory.Buffer{nil, nil, nil}, nil, 0, 0))
+		}, ""},
+		{"only NULL", "nvarchar(9)", func(t testing.TB, mem memory.Allocator) arrow.Array { return array.MakeArrayOfNull(mem, text, 2) }, "NULL,NULL"},
+		{"run ends in a slice", "int", func(t testing.TB, mem memory.Allocator) arrow.Array {
+			ends, values := build(t, mem, i32, `[2,3,6]`), build(t, mem, i32, `[1,null,4]`)
+			defer ends.Release()
+			defer values.Release()
+			return array.NewRunEndEncodedArray(ends, values, 3, 1)
+		}, "1,NULL,4"},
 		{"exported datetimeoffset", "datetimeoffset(3)", func(t testing.TB, mem memory.Allocator) arrow.Array {
 			dt := arrow.StructOf(arrow.Field{Name: "timestamp", Type: &arrow.TimestampType{Unit: arrow.Millisecond, TimeZone: "UTC"}}, arrow.Field{Name: "offset_minutes", Type: arrow.PrimitiveTypes.Int16})
 			return slice(build(t, mem, dt, `[null,{"timestamp":"2024-01-15T10:30:45.123Z","offset_minutes":-90},null,null]`))

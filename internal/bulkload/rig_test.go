@@ -1,7 +1,6 @@
 package bulkload_test
 
 import (
-	"context"
 	"database/sql/driver"
 	"fmt"
 	"io"
@@ -117,5 +116,3 @@ func checked(t testing.TB) *memory.CheckedAllocator {
 	t.Cleanup(func() { mem.AssertSize(t, 0) })
 	return mem
 }
-
-var _ = context.Background

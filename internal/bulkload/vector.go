@@ -3,7 +3,6 @@ package bulkload
 import (
 	"encoding/json"
 	"fmt"
-	"unsafe"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
@@ -11,6 +10,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/decimal128"
 	"github.com/apache/arrow-go/v18/arrow/decimal256"
 	"github.com/apache/arrow-go/v18/arrow/float16"
+	"github.com/apache/arrow-go/v18/arrow/memory"
 )
 
 // layout says which slice of a vector holds the values.
@@ -64,7 +64,8 @@ type vector struct {
 	off64  []int64
 	data   []byte
 	width  int
-	view   func(int) string
+	view   func(int) *arrow.ViewHeader
+	parts  []*memory.Buffer // of the views that are not inline
 	nested arrow.Array
 	minute []int16     // offsets of famOffset
 	fields [2]validity // of the two fields of famOffset
@@ -118,6 +119,9 @@ func (v *vector) values(a arrow.Array) error {
 		return v.values(ext.Storage())
 	}
 	d := a.Data()
+	if d.Len() == 0 {
+		return nil // its buffers may be missing
+	}
 	if a.NullN() > 0 && d.Buffers()[0] != nil {
 		v.valid, v.off = d.Buffers()[0].Bytes(), d.Offset()
 	}
@@ -165,9 +169,9 @@ func (v *vector) values(a arrow.Array) error {
 			v.data = b[d.Offset()*w : (d.Offset()+d.Len())*w]
 		}
 	case *array.StringView:
-		v.layout, v.view = layView, a.Value
+		v.layout, v.view, v.parts = layView, a.ValueHeader, d.Buffers()[2:]
 	case *array.BinaryView:
-		v.layout, v.view = layView, a.ValueString
+		v.layout, v.view, v.parts = layView, a.ValueHeader, d.Buffers()[2:]
 	case *array.Struct:
 		return v.structure(a)
 	default:
@@ -222,8 +226,12 @@ func (v *vector) bytesAt(j int) []byte {
 	case layFixed:
 		return v.data[j*v.width : (j+1)*v.width]
 	case layView:
-		s := v.view(j)
-		return unsafe.Slice(unsafe.StringData(s), len(s))
+		h := v.view(j)
+		if h.IsInline() {
+			return h.InlineBytes()
+		}
+		at := int(h.BufferOffset())
+		return v.parts[h.BufferIndex()].Bytes()[at : at+h.Len()]
 	}
 	return nil
 }
