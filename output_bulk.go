@@ -22,6 +22,7 @@ const (
 	bulkFieldBatching         = "batching"
 	bulkFieldOnUnknown        = "on_unknown_field"
 	bulkFieldOnLossy          = "on_lossy"
+	bulkFieldCreateTable      = "create_table"
 	bulkFieldHints            = "hints"
 	bulkFieldInit             = "init_statement"
 	bulkFieldMaxRetries       = "max_retries"
@@ -68,6 +69,8 @@ func bulkSpec() *service.ConfigSpec {
 				lossy("time", "round", "Fractions of a second are rounded to those of the column, times of a date are cut.", "Dates and times that are finer than the column."),
 				lossy("nan", "null", "NULL is stored.", "NaN and the infinities, which SQL Server does not have."),
 			).Advanced().Description("Values that a column cannot hold as they are."),
+			service.NewBoolField(bulkFieldCreateTable).Default(false).Advanced().
+				Description("Make a table that does not exist, with the columns of the first message's metadata `schema`, or of its body in Arrow's format. All of them may be NULL and text is nvarchar(max); there is no key. The login needs CREATE TABLE and ALTER on the schema."),
 			service.NewStringListField(bulkFieldHints).Default([]any{"CHECK_CONSTRAINTS", "FIRE_TRIGGERS", "KEEP_NULLS"}).Advanced().
 				Description("The hints of INSERT BULK. With the default a load does what an ordinary INSERT does, and needs no more than SELECT and INSERT on the table. Others are TABLOCK, `ROWS_PER_BATCH = n`, `KILOBYTES_PER_BATCH = n` and `ORDER(column, …)`. Without the first two, constraints become untrusted and triggers do not fire, which needs ALTER on the table; without KEEP_NULLS, NULL becomes the column's default."),
 			service.NewStringField(bulkFieldInit).Default("").Advanced().
@@ -151,6 +154,9 @@ func (o *bulkOutput) check(ctx context.Context, w *bulkWorker) error {
 	}
 	w.forget(*o.cfg.static)
 	if _, err := w.table(ctx, *o.cfg.static); err != nil {
+		if o.cfg.create && isMissing(err) {
+			return nil
+		}
 		return err
 	}
 	return w.mayLoad(ctx, *o.cfg.static)
@@ -220,7 +226,7 @@ func (o *bulkOutput) ConnectionTest(ctx context.Context) service.ConnectionTestR
 	return service.ConnectionTestSucceeded().AsList()
 }
 
-// parseHintsOnce reports bad hints when the configuration is read.
+// checkHints reports bad hints when the configuration is read.
 func checkHints(hints []string) error {
 	if _, err := bulkload.ParseHints(hints); err != nil {
 		return fmt.Errorf("hints: %w", err)

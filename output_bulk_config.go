@@ -23,6 +23,7 @@ type bulkConfig struct {
 	policy     service.BatchPolicy
 	decode     body.DecodeOptions
 	load       bulkload.Options
+	create     bool // tables that do not exist
 	staged     bool // small loads go through a temporary table
 	maxRetries int
 	backoff    *backoff.ExponentialBackOff
@@ -44,11 +45,12 @@ func parseBulk(conf *service.ParsedConfig) (*bulkConfig, error) {
 		return nil, fmt.Errorf("mode %s is not there yet: insert is the only one", mode)
 	}
 	if init := p.text(bulkFieldInit); init != "" {
-		c.session.Init = []string{init}
+		c.session.Init = []string{init, sqlBulkCounts}
 	}
 	c.load.Hints = field(&p, conf.FieldStringList, bulkFieldHints)
 	c.decode.IgnoreUnknown = p.text(bulkFieldOnUnknown) == "ignore"
 	p.lossy(c)
+	c.create = field(&p, conf.FieldBool, bulkFieldCreateTable)
 	raw := p.text(bulkFieldRawTDS)
 	if p.err != nil {
 		return nil, p.err

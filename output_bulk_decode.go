@@ -79,18 +79,40 @@ func (l *bulkLanding) decode(ctx context.Context, w *bulkWorker, rows []int) (jo
 		}
 		j.rows = append(j.rows, i)
 	}
-	for n, j := range jobs {
-		if j.table, err = w.table(ctx, j.name); err == nil {
+	kept := jobs[:0]
+	for _, j := range jobs {
+		ok, err := l.describe(ctx, w, j)
+		if err == nil && ok {
+			kept = append(kept, j)
 			err = l.decodeJob(j)
-		} else {
-			err = &bulkError{table: j.name, rows: j.rows, missing: true, err: err}
 		}
 		if err != nil {
-			releaseJobs(jobs[:n+1])
+			releaseJobs(kept)
 			return nil, err
 		}
 	}
-	return jobs, nil
+	return kept, nil
+}
+
+// describe finds the table of a job, or makes it if that is allowed. It is false when the rows are refused.
+func (l *bulkLanding) describe(ctx context.Context, w *bulkWorker, j *bulkJob) (ok bool, err error) {
+	j.table, err = w.table(ctx, j.name)
+	if l.out.cfg.create && isMissing(err) {
+		err = l.create(ctx, w, j)
+		if isMissing(err) { // there is nothing to make it from
+			for _, i := range j.rows {
+				l.refuse(i, j.name, err)
+			}
+			return false, nil
+		}
+		if err == nil {
+			j.table, err = w.table(ctx, j.name)
+		}
+	}
+	if err != nil {
+		return false, &bulkError{table: j.name, rows: j.rows, missing: true, err: err}
+	}
+	return true, nil
 }
 
 func (l *bulkLanding) decodeJob(j *bulkJob) error {

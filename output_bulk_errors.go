@@ -6,6 +6,7 @@ import (
 
 	mssql "github.com/microsoft/go-mssqldb"
 
+	"example.com/mssqlcdc/internal/bulkload"
 	"example.com/mssqlcdc/internal/catalog"
 	"example.com/mssqlcdc/internal/session"
 )
@@ -64,7 +65,7 @@ func causeOf(err error) bulkCause {
 		return causeRow
 	case errors.As(err, &at) && at.missing:
 		return causeTable
-	case errors.Is(err, errBulkRows):
+	case errors.Is(err, bulkload.ErrCount):
 		return causeRow
 	}
 	return causeForm

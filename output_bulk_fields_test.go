@@ -153,7 +153,7 @@ func TestBulkConfig(t *testing.T) {
 func TestBulkInitStatement(t *testing.T) {
 	onBulk(t, mssqltest.Config{}, func(t *testing.T, r *bulkRig) {
 		r.sql("CREATE TABLE dbo.t (id int); CREATE TABLE dbo.sessions (id int)")
-		r.start("table: t\ninit_statement: INSERT dbo.sessions VALUES (7)").lands(`{"id":1}`)
+		r.start("table: t\ninit_statement: INSERT dbo.sessions VALUES (7); SET NOCOUNT ON").lands(`{"id":1}`)
 		r.want("SELECT id FROM dbo.sessions", "7")
 		if err := r.make("table: t\ninit_statement: SELECT nonsense").output.Connect(t.Context()); err == nil {
 			t.Error("a statement that fails does not stop the connection")

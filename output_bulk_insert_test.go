@@ -135,3 +135,17 @@ func TestBulkNames(t *testing.T) {
 		r.want("SELECT * FROM dbo.[a]]b.c]", "1|a|2", "1|a|2")
 	})
 }
+
+// An index with IGNORE_DUP_KEY leaves rows out: their loads are refused, by each way, and the others land.
+func TestBulkIgnoreDupKey(t *testing.T) {
+	for way, fields := range bulkWays {
+		onBulk(t, mssqltest.Config{}, func(t *testing.T, r *bulkRig) {
+			if err := r.srv.Exec("CREATE TABLE dbo.t (id int); CREATE UNIQUE INDEX i ON dbo.t (id) WITH (IGNORE_DUP_KEY = ON)"); err != nil {
+				t.Skipf("the stand-in has no IGNORE_DUP_KEY: %v", err)
+			}
+			out := r.start(fields + "\nmax_retries: 0")
+			out.refuses(bulkBatch(`{"id":1}`, `{"id":2}`, `{"id":1}`), map[int][]string{2: {"dbo.t"}})
+			wantTexts(t, way, r.rows("SELECT id FROM dbo.t ORDER BY id"), "1", "2")
+		})
+	}
+}

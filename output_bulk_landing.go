@@ -93,7 +93,11 @@ func (l *bulkLanding) refused() error {
 	err := service.NewBatchError(l.batch, headline)
 	for _, i := range failed {
 		err = err.Failed(i, l.failed[i])
-		l.out.observer.refused.Incr(1, l.rows[i].String())
+		table := ""
+		if l.rows[i] != (catalog.Name{}) {
+			table = l.rows[i].String()
+		}
+		l.out.observer.refused.Incr(1, table)
 	}
 	return err
 }

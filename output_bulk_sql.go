@@ -11,16 +11,17 @@ import (
 
 // The T-SQL of mssql_bulk. Transactions begin and end in batches of their own, since what a procedure does to them is refused.
 const (
+	sqlBulkCounts   = "SET NOCOUNT OFF" // after statements of the user's: loads are compared with the server's counts
 	sqlBulkBegin    = "BEGIN TRANSACTION"
 	sqlBulkCommit   = "COMMIT TRANSACTION"
 	sqlBulkRollback = "IF @@TRANCOUNT > 0 ROLLBACK TRANSACTION"
 	sqlBulkRights   = "SELECT HAS_PERMS_BY_NAME(@name, N'OBJECT', N'SELECT'), HAS_PERMS_BY_NAME(@name, N'OBJECT', N'INSERT')"
 	declBulkRights  = "@name nvarchar(776)"
+	sqlBulkCreate   = "CREATE TABLE %s (%s)"
 	sqlBulkEmpty    = "TRUNCATE TABLE %s"
 
 	// The count is that of the INSERT itself; triggers add nothing to it.
-	sqlBulkMove = `SET NOCOUNT ON;
-DECLARE @stored bigint;
+	sqlBulkMove = `DECLARE @stored bigint;
 INSERT INTO %s (%s) SELECT %s FROM %s;
 SET @stored = @@ROWCOUNT;
 IF @stored <> @sent THROW 50001, N'the table has not taken all rows', 1;`
@@ -29,6 +30,9 @@ IF @stored <> @sent THROW 50001, N'the table has not taken all rows', 1;`
 
 // errBulkCount is the number that sqlBulkMove throws.
 const errBulkCount = 50001
+
+// errBulkExists is the number for a table that exists already.
+const errBulkExists = 2714
 
 // sqlBulkStage makes the temporary table that a small load goes through. Its columns have the types and collations of the
 // target's, since a temporary table has tempdb's otherwise (error 468).

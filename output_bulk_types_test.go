@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"testing"
 
@@ -185,9 +184,6 @@ func TestBulkEveryValue(t *testing.T) {
 	for way, fields := range bulkWays {
 		onBulk(t, mssqltest.Config{}, func(t *testing.T, r *bulkRig) {
 			for n, tt := range bulkValues {
-				if base, _, _ := strings.Cut(tt.decl, " "); way == "driver" && slices.Contains(withoutAForm, base) {
-					continue // TestBulkWithoutAForm
-				}
 				table := fmt.Sprintf("dbo.t%d", n)
 				r.sql("CREATE TABLE " + table + " (id int, c " + tt.decl + " NULL)")
 				var rows, structured []string
@@ -213,29 +209,6 @@ func TestBulkEveryValue(t *testing.T) {
 			}
 		})
 	}
-}
-
-var withoutAForm = []string{"xml", "text", "ntext", "image", "time(0)", "time(3)"}
-
-// The driver has no form for some types. Their rows are refused at once, and the rows without them land.
-func TestBulkWithoutAForm(t *testing.T) {
-	onBulk(t, mssqltest.Config{}, func(t *testing.T, r *bulkRig) {
-		for _, decl := range withoutAForm {
-			r.sql("CREATE TABLE dbo.t (id int DEFAULT 7, c " + decl + " DEFAULT NULL)")
-			out := r.start("table: t\nraw_tds: off")
-			value := "AAAA"
-			if strings.HasPrefix(decl, "time") {
-				value = "10:11:12"
-			}
-			out.refuses(bulkBatch(`{"id":1,"c":"`+value+`"}`), map[int][]string{0: {"dbo.t", "column c", "raw_tds"}})
-			out.lands(`{"id":2}`)
-			r.want("SELECT id FROM dbo.t", "2")
-			if n := out.metrics.get("mssql_bulk_retries", ""); n != 0 {
-				t.Errorf("%v tries", n)
-			}
-			r.sql("DROP TABLE dbo.t")
-		}
-	})
 }
 
 // What does not fit is refused by itself, with column and value, and the row beside it lands.
