@@ -108,3 +108,21 @@ func (a *boundedAllocator) Reallocate(size int, b []byte) []byte {
 }
 
 func (a *boundedAllocator) Free(b []byte) { a.mem.Free(b) }
+
+// AppendArrow appends a record batch as an Arrow IPC stream of its own.
+func AppendArrow(dst []byte, rec arrow.RecordBatch, mem memory.Allocator) ([]byte, error) {
+	end := &appender{dst}
+	w := ipc.NewWriter(end, ipc.WithSchema(rec.Schema()), ipc.WithAllocator(mem))
+	if err := errors.Join(w.Write(rec), w.Close()); err != nil {
+		return dst, fmt.Errorf("writing Arrow IPC: %w", err)
+	}
+	return end.bytes, nil
+}
+
+// appender is a slice to write to.
+type appender struct{ bytes []byte }
+
+func (a *appender) Write(b []byte) (int, error) {
+	a.bytes = append(a.bytes, b...)
+	return len(b), nil
+}
