@@ -2,13 +2,18 @@ package session_test
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"example.com/mssqlcdc/internal/session"
 	"example.com/mssqlcdc/internal/tds"
+	"example.com/mssqlcdc/mssqltest"
 )
 
 // injector is a socket into whose incoming bytes a test puts some of its own.
@@ -89,4 +94,69 @@ func TestAnErrorBeforeTheLastRowEndsTheLoad(t *testing.T) {
 	if got := countT(t, srv); got != "0" {
 		t.Errorf("%s rows are stored", got)
 	}
+}
+
+// stuck is a socket whose peer does not read any more once it is armed.
+type stuck struct {
+	net.Conn
+	armed *atomic.Bool
+	done  chan struct{}
+	once  sync.Once
+}
+
+func (s *stuck) Write(p []byte) (int, error) {
+	if s.armed.Load() {
+		<-s.done
+		return 0, net.ErrClosed
+	}
+	return s.Conn.Write(p)
+}
+
+func (s *stuck) Close() error {
+	s.once.Do(func() { close(s.done) })
+	return s.Conn.Close()
+}
+
+func TestALoadWhoseServerDoesNotReadIsBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		srv, err := mssqltest.New(mssqltest.Config{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer srv.Close()
+		if err := srv.ListenMemory(); err != nil {
+			t.Fatal(err)
+		}
+		if err := srv.Exec(tableT); err != nil {
+			t.Fatal(err)
+		}
+		var armed atomic.Bool
+		dial := func(ctx context.Context, network, address string) (net.Conn, error) {
+			c, err := srv.DialContext(ctx, network, address)
+			return &stuck{Conn: c, armed: &armed, done: make(chan struct{})}, err
+		}
+		dsn := "sqlserver://sa:Passw0rd!@127.0.0.1:1433?database=testdb&encrypt=disable"
+		conn, err := session.Open(t.Context(), session.Config{ConnectionString: dsn, Dial: dial, RawTDS: session.RawRequire})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = conn.Close() }()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		start := time.Now()
+		w, err := conn.Bulk(ctx, bulkT())
+		if err != nil {
+			t.Fatal(err)
+		}
+		armed.Store(true)
+		for i := 0; err == nil; i++ {
+			err = w.Write(rowsT(i*1000, i*1000+1000))
+		}
+		if !errors.Is(err, context.DeadlineExceeded) || !conn.Broken() {
+			t.Errorf("Write: %v, broken %v", err, conn.Broken())
+		}
+		if took := time.Since(start); took != time.Minute+2*time.Second {
+			t.Errorf("the load took %s, want its bound and two seconds", took)
+		}
+	})
 }
