@@ -113,11 +113,13 @@ func (t *tableSnapshot) begin(ctx context.Context) error {
 	f.mu.Lock()
 	t.pos = w.pos
 	capture, filter := w.table.newest(), f.cfg.Snapshots.Filters[w.table.key()]
+	start, _ := w.table.start(capture)
 	again := w.wanted
 	f.mu.Unlock()
 	if capture == "" {
 		return snapshot.ErrNotStarted
 	}
+	retained := before(start)
 	return w.borrow(ctx, func(conn *session.Conn) (err error) {
 		t.reader, err = snapshot.Open(ctx, conn, capture, snapshot.Options{Filter: filter, ReplaceInvalidText: f.cfg.ReplaceInvalidText})
 		if err != nil {
@@ -130,6 +132,10 @@ func (t *tableSnapshot) begin(ctx context.Context) error {
 			handover, err := t.reader.Handover(ctx)
 			if err != nil {
 				return err
+			}
+			// A server that lags may not have what the table has come to, or what cleanup has left of it.
+			if want := maxLSN(t.pos.LSN, retained); handover.LSN.Compare(want) < 0 {
+				return &snapshot.BehindError{Table: w.table.key(), Want: want, Server: handover.LSN}
 			}
 			t.pos = handover
 			t.pos.Snapshot = &checkpoint.Snapshot{ID: newSnapshotID()}

@@ -142,7 +142,15 @@ func (w *worker) isGone() bool {
 func (w *worker) advance(ctx context.Context) (more bool, err error) {
 	w.flow.mu.Lock()
 	if w.snapshotting() && !w.lane.stop {
+		inWindow := w.asked && w.pages != nil
+		w.asked = w.asked && !inWindow
 		w.flow.mu.Unlock()
+		if inWindow {
+			return false, w.hand(ctx, handed{})
+		}
+		if w.pages != nil && w.flow.merge.busy() {
+			return false, nil // changes of the table that were read before would come behind its rows; the next turn wakes
+		}
 		if err := w.takeSnapshot(ctx); !errors.Is(err, errStopped) {
 			return true, err
 		}
