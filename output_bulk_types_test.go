@@ -284,3 +284,26 @@ func TestBulkArrow(t *testing.T) {
 		r.want("SELECT id FROM dbo.t", "7")
 	})
 }
+
+// on_lossy holds for Arrow as well.
+func TestBulkArrowLossy(t *testing.T) {
+	onBulk(t, mssqltest.Config{}, func(t *testing.T, r *bulkRig) {
+		r.sql("CREATE TABLE dbo.t (s varchar(3), n decimal(5,1), d datetime2(0), f float)")
+		for _, tt := range []struct {
+			choice string
+			field  arrow.Field
+			value  string
+			got    string
+		}{
+			{"text: truncate", arrow.Field{Name: "s", Type: arrow.BinaryTypes.StringView}, `"abcd"`, "abc"},
+			{"number: round", arrow.Field{Name: "n", Type: &arrow.Decimal256Type{Precision: 40, Scale: 2}}, `"1.25"`, "1.3"},
+			{"time: round", arrow.Field{Name: "d", Type: arrow.FixedWidthTypes.Timestamp_ms}, `"2024-01-15 10:30:45.723"`, "2024-01-15 10:30:46"},
+		} {
+			row := `[{"` + tt.field.Name + `":` + tt.value + `}]`
+			r.start("table: t").refuses(service.MessageBatch{arrowMessage(t, []arrow.Field{tt.field}, row)}, map[int][]string{0: {"column " + tt.field.Name, "on_lossy"}})
+			r.start("table: t\non_lossy:\n  "+tt.choice).refuses(service.MessageBatch{arrowMessage(t, []arrow.Field{tt.field}, row)}, nil)
+			r.want("SELECT "+tt.field.Name+" FROM dbo.t", tt.got)
+			r.sql("TRUNCATE TABLE dbo.t")
+		}
+	})
+}
