@@ -59,6 +59,7 @@ type Batch struct {
 	superseded int  // answers to this attempt and earlier ones do not count
 	out        bool // given out and not resolved
 	acked      bool
+	abandoned  bool // its lane stands still, and what it held was given back
 	ack        func(error)
 	fail       func(error)
 }

@@ -211,7 +211,7 @@ func (f *Flow) offer(l *lane) {
 // enqueue takes a batch that was read into its lane. The budget for it has been acquired.
 func (f *Flow) enqueue(l *lane, b *Batch) {
 	f.mu.Lock()
-	if f.closed {
+	if f.closed || l.stop {
 		f.mu.Unlock()
 		f.free(b)
 		return
@@ -258,9 +258,13 @@ func (f *Flow) resolve(b *Batch, attempt int, cause error) {
 	for _, d := range done {
 		f.saver.acked(d.positions)
 	}
+	left := l.abandon() // the tables that go on need the room
 	f.offer(l)
 	f.mu.Unlock()
 	f.signal()
+	for _, b := range left {
+		f.free(b)
+	}
 	for _, d := range done {
 		crashpoint.Hit(d.acknowledged())
 		f.free(d)
@@ -364,7 +368,7 @@ func (f *Flow) Close(ctx context.Context) error {
 	var left []*Batch
 	for l := range f.lanes {
 		for _, b := range l.drop() {
-			if !b.out {
+			if !b.out && !b.abandoned {
 				left = append(left, b)
 			}
 		}

@@ -89,13 +89,13 @@ const maxRest = 2 * time.Second
 
 // overdue ends the wait of a lane that was turned back for the n-th time. It tells whether the lane still waited.
 func (l *lane) overdue(n int) bool {
-	if l.turns != n || l.back < 0 || l.out == 0 {
+	if l.turns != n || l.back < 0 || l.out == 0 || l.stop {
 		return false
 	}
 	l.out = 0
 	for i, b := range l.queue[:l.next] {
 		if !b.acked {
-			b.superseded = b.Attempt
+			b.superseded, b.out = b.Attempt, false
 			l.back = min(l.back, i)
 		}
 	}
@@ -122,6 +122,21 @@ func (l *lane) deliver(b *Batch) []*Batch {
 		l.back -= n
 	}
 	return done
+}
+
+// abandon returns what a lane that stands still holds and will not give out any more. The batches keep their places: nothing
+// behind a refused one may be saved.
+func (l *lane) abandon() (left []*Batch) {
+	if !l.stop || l.back < 0 {
+		return nil
+	}
+	for _, b := range l.queue[l.back:] {
+		if !b.out && !b.abandoned {
+			b.abandoned = true
+			left = append(left, b)
+		}
+	}
+	return left
 }
 
 // empty says that everything that was pushed is acknowledged.

@@ -203,3 +203,34 @@ func TestLaneKeepsOrder(t *testing.T) {
 		}
 	})
 }
+
+// A lane that stands still gives back what it holds, what is out when it is answered, and each once. It never becomes empty.
+func TestLaneThatStandsStillHoldsNothing(t *testing.T) {
+	l := numbered(3, 5)
+	out := takeAll(l)
+	for _, b := range out {
+		b.out = true
+	}
+	answer := func(b *Batch, ok bool) []int {
+		b.out = false
+		if ok {
+			l.deliver(b)
+		} else {
+			l.refuse(b)
+		}
+		return numbers(l.abandon())
+	}
+	if got := answer(out[0], true); got != nil {
+		t.Fatalf("a lane that goes on abandons %v", got)
+	}
+	l.stop = true
+	if got := answer(out[1], false); !same(got, []int{1, 3, 4}) {
+		t.Fatalf("abandoned %v, want the refused batch and what was not given out", got)
+	}
+	if l.overdue(1) {
+		t.Error("a lane that stands still has nothing to wait for")
+	}
+	if got := answer(out[2], true); !same(got, []int{2}) || l.abandon() != nil || l.empty() || l.take() != nil {
+		t.Fatalf("abandoned %v, want what was out", got)
+	}
+}
