@@ -278,13 +278,19 @@ func (c *coordinator) settle() {
 	f := c.flow
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if f.merge != nil && f.merge.busy() {
+		return // a window may hold changes of them that are not in the lane yet
+	}
 	c.leaving = slices.DeleteFunc(c.leaving, func(w *worker) bool {
 		select {
 		case <-w.ended:
 		default:
 			return false
 		}
-		if !w.lane.empty() {
+		if w.until == 0 {
+			w.until = w.lane.pushed // under ordering global the lane goes on with other tables, and may never be empty
+		}
+		if !w.lane.past(w.until) {
 			return false
 		}
 		if f.merge == nil {

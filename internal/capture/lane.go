@@ -17,6 +17,7 @@ type lane struct {
 	queue  []*Batch
 	next   int // queue[next:] is not given out
 	out    int // given out and not resolved
+	pushed int // how many batches there were
 	back   int // index of the first refused batch, -1 when none is
 	turns  int // how often the lane was turned back
 	stop   bool
@@ -30,6 +31,7 @@ func newLane(maxOut int) *lane { return &lane{maxOut: maxOut, back: -1} }
 // push appends a batch that was read.
 func (l *lane) push(b *Batch) {
 	b.lane = l
+	l.pushed++
 	l.queue = append(l.queue, b)
 }
 
@@ -141,6 +143,9 @@ func (l *lane) abandon() (left []*Batch) {
 
 // empty says that everything that was pushed is acknowledged.
 func (l *lane) empty() bool { return len(l.queue) == 0 }
+
+// past says that the first n batches that were pushed are acknowledged.
+func (l *lane) past(n int) bool { return l.pushed-len(l.queue) >= n }
 
 // drop empties a lane whose table is gone or parked, and returns what was in it. Batches that are out are resolved into
 // nothing later.

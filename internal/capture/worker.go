@@ -49,6 +49,7 @@ type worker struct {
 	checked bool   // the server's history has been found to hold the position
 	wanted  bool   // the rows of the table have to be read anew
 	taken   bool   // the rows of the table were read
+	until   int    // of a table that is gone: its last batch is among so many of the lane
 
 	// The worker's goroutine alone.
 	reader   *changetable.Reader
