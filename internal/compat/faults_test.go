@@ -147,7 +147,7 @@ func TestACrashAtEveryMessage(t *testing.T) {
 	everyTime{config: "batching: { count: 2 }\n", kind: "rpc", crash: true, rule: func(r *rig, at *atomic.Bool) mssqltest.Rule {
 		return mssqltest.Rule{Before: func(mssqltest.Event) {
 			at.Store(true)
-			r.p.network.die()
+			r.wire.Load().die()
 		}}
 	}}.run(t)
 }

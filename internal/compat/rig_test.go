@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -37,8 +38,9 @@ type rig struct {
 	login  string
 	config string
 	p      *pipeline
-	taken  map[*received]bool // what expect has had
-	noted  map[string]string  // values of $names
+	wire   atomic.Pointer[network] // of p, for rules, which run on the server's goroutines
+	taken  map[*received]bool      // what expect has had
+	noted  map[string]string       // values of $names
 	starts int
 	accept func() // ends the refusal of logins
 }
@@ -150,6 +152,7 @@ func (r *rig) tryStart() error {
 		}
 		return r.db.dial(ctx, addr)
 	})
+	r.wire.Store(n)
 	p, err := startPipeline(r.yaml(host), n)
 	if err != nil {
 		n.forget()
