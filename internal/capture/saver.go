@@ -15,6 +15,9 @@ import (
 // saveInterval is the shortest time between two saves.
 const saveInterval = time.Second
 
+// flushAttempts is how often a save is tried at the end.
+const flushAttempts = 3
+
 // saver keeps what may be saved and saves it: acknowledged positions at most once a second, positions of tables that only
 // advanced without changes at every heartbeat.
 type saver struct {
@@ -126,7 +129,15 @@ func (s *saver) run(ctx context.Context, high func() catalog.Transaction) error 
 }
 
 // flush saves everything, at the end.
-func (s *saver) flush(ctx context.Context) error { return s.save(ctx, true) }
+func (s *saver) flush(ctx context.Context) (err error) {
+	for range flushAttempts {
+		if err = s.save(ctx, true); err == nil || errors.Is(err, checkpoint.ErrLeaseLost) || ctx.Err() != nil {
+			break
+		}
+		pause(ctx, 100*time.Millisecond, nil) // a connection that was lost while nobody looked is opened anew
+	}
+	return err
+}
 
 // save saves what changed: with all, also the tables that only advanced. What could not be saved stays to be saved.
 func (s *saver) save(ctx context.Context, all bool) error {
