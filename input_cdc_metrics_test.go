@@ -217,6 +217,10 @@ func TestCDCMetricsOfTrouble(t *testing.T) {
 		if state, tables := get("mssql_cdc_table_state", "dbo.a"), get("mssql_cdc_tables", ""); state != 5 || tables != 0 {
 			t.Errorf("without an instance: state %v, %v tables; want 5 and 0", state, tables)
 		}
+		run.nothing(20 * time.Minute)
+		if lag := get("mssql_cdc_lag_seconds", "dbo.a"); lag != 0 {
+			t.Errorf("a table that is gone lags %v s behind", lag)
+		}
 	})
 }
 

@@ -83,6 +83,11 @@ func (o *cdcObserver) Read(table string, rows int, bytes int64, took time.Durati
 
 func (o *cdcObserver) Position(table string, pos checkpoint.Position, lag time.Duration) {
 	o.position.Set(lsnGauge(pos.LSN), table)
+	o.mu.Lock()
+	if o.states[table] == capture.Gone {
+		lag = 0 // nothing is waited for
+	}
+	o.mu.Unlock()
 	o.lag.SetFloat64(lag.Seconds(), table)
 }
 

@@ -36,7 +36,7 @@ type GapError struct {
 
 func (e *GapError) Error() string {
 	return fmt.Sprintf("reading changes of %s: the position is at LSN %s, but capture instance %s retains changes from LSN %s on only, so changes in between are lost; "+
-		"remove the position of the table to go on from what is retained, after reading the table anew by other means, and raise the retention with sys.sp_cdc_change_job",
+		"to read the table anew, set on_retention_gap to snapshot, or remove its position and stream its snapshot; to go on from what is retained, remove its position alone; and raise the retention with sys.sp_cdc_change_job",
 		e.Table, e.Position, e.Instance, e.Start)
 }
 
