@@ -127,7 +127,7 @@ func TestSnapshotCutAtEveryMessage(t *testing.T) {
 }
 
 // Each error that passes, at each of those messages.
-func TestSnapshotTransientErrors(t *testing.T) {
+func TestSnapshotEveryTransientError(t *testing.T) {
 	all := faultRun(t, mssqltest.Rule{Kind: "no such kind"})
 	for n := 0; n < all/2; n += stride() {
 		for i, number := range transientNumbers {

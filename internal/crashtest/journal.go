@@ -12,6 +12,7 @@ type Entry struct {
 	Message
 	Run   int  // of which process, from 0
 	Acked bool // it was told that the message is kept
+	Lost  bool // it was told so, rightly, that the message is not kept
 }
 
 // Journal is everything that the processes gave out, in order. It stands for the target: what is in it is kept, whatever becomes of the
@@ -25,11 +26,11 @@ type Journal struct {
 func newJournal() *Journal { return &Journal{changed: make(chan struct{})} }
 
 // add keeps a batch.
-func (j *Journal) add(run int, batch []Message, acked bool) {
+func (j *Journal) add(run int, batch []Message, acked, lost bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	for _, m := range batch {
-		j.entries = append(j.entries, Entry{Message: m, Run: run, Acked: acked})
+		j.entries = append(j.entries, Entry{Message: m, Run: run, Acked: acked, Lost: lost})
 	}
 	close(j.changed)
 	j.changed = make(chan struct{})

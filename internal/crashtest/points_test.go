@@ -24,8 +24,9 @@ func at(steps ...crashpoint.Point) crash { return crash{steps: steps} }
 // crashes are the deaths in one database, by where it keeps its positions. The first processes die before anything is saved.
 var crashes = map[string][]crash{
 	InFile: {
-		at(crashpoint.SnapshotBegun), at(crashpoint.SnapshotBeginGiven), at(crashpoint.SnapshotBeginAcked), at(crashpoint.PassRead),
-		at(crashpoint.PassResolved), at(crashpoint.HandoverKept), at(crashpoint.ChunkRead), at(crashpoint.Saving), at(crashpoint.FileWritten), at(crashpoint.FileSynced),
+		at(crashpoint.SnapshotBegun), at(crashpoint.SnapshotBeginGiven), at(crashpoint.SnapshotBeginAcked), at(crashpoint.HandoverKept),
+		at(crashpoint.PassRead),
+		at(crashpoint.PassResolved), at(crashpoint.ChunkRead), at(crashpoint.Saving), at(crashpoint.FileWritten), at(crashpoint.FileSynced),
 		at(crashpoint.FileRenamed), at(crashpoint.Saved, crashpoint.ChunkCut), at(crashpoint.Saved, crashpoint.ChunkGiven),
 		at(crashpoint.Saved, crashpoint.ChunkAcked),
 		at(crashpoint.SnapshotRead), at(crashpoint.SnapshotEndGiven), at(crashpoint.SnapshotEndAcked),
@@ -54,7 +55,7 @@ func TestEveryCrashPoint(t *testing.T) {
 	for i, store := range []string{InFile, InTable, InCache} {
 		t.Run(store, func(t *testing.T) {
 			t.Parallel()
-			l := NewLab(t, Odd(600), Options{Seed: uint64(i), Store: store, Fields: "snapshot_max_batch_size: 20\nbatching: {count: 10}\ncheckpoint_limit: 200"})
+			l := NewLab(t, Odd(500), Options{Seed: uint64(i), Store: store, Fields: "snapshot_max_batch_size: 20\nbatching: {count: 10}\ncheckpoint_limit: 200\nmax_parallel_snapshot_tables: 10"})
 			stop := l.Write(50 * time.Millisecond)
 			defer stop()
 			for _, c := range crashes[store] {

@@ -104,7 +104,7 @@ func (l *Lab) Verify() int {
 	for i, n := range l.workload.Tables {
 		all := byTable[n.String()]
 		delete(byTable, n.String())
-		v := &verifier{lab: l, name: n, entries: all}
+		v := &verifier{lab: l, name: n, given: all, entries: slices.DeleteFunc(slices.Clone(all), func(e Entry) bool { return e.Lost })}
 		v.handover()
 		v.changes(l.truth(i))
 		v.state(l.source(n))
@@ -122,9 +122,10 @@ func (l *Lab) Verify() int {
 type verifier struct {
 	lab     *Lab
 	name    Name
-	entries []Entry
-	lsn     string // the handover of the last complete snapshot
-	id      string // of that
+	given   []Entry // all of the table
+	entries []Entry // those that are kept
+	lsn     string  // the handover of the last complete snapshot
+	id      string  // of that
 	keyless bool
 }
 
@@ -277,28 +278,21 @@ func (v *verifier) counted() (rows []string) {
 
 // resumed checks what each process gave out against the position that it began at.
 func (v *verifier) resumed() {
-	var reads []string // of the present snapshot, in order, as far as they are done
-	id, run, saved := "", -1, 0
-	delivered := map[string]bool{} // acknowledged before an orderly end
-	for at, e := range v.entries {
+	run := -1
+	var delivered map[string]bool // acknowledged before an orderly end
+	order := &readOrder{places: map[string]int{}}
+	for _, e := range v.given {
 		pos, stored := v.lab.starts[e.Run][v.name.stored()]
 		if e.Run != run {
-			run, saved = e.Run, 0
-			if stored && pos.Snapshot != nil && pos.Snapshot.ID == id {
-				saved = min(pos.Snapshot.Rows, len(reads))
-				reads = reads[:saved]
-			}
-			clear(delivered)
+			run = e.Run
+			order.restart(pos)
+			delivered = nil
 			if v.lab.stoppedBefore(run) {
-				for _, old := range v.entries[:at] {
-					if old.Acked && (old.change() || old.Operation == "read" && !v.keyless) {
-						delivered[old.Event] = true
-					}
-				}
+				delivered = v.lab.covered(run-1, v.name)
 			}
 		}
 		switch {
-		case delivered[e.Event]:
+		case delivered[e.Event] && !(v.keyless && e.Operation == "read"):
 			v.errorf("process %d gives out %s again, which was acknowledged before the process before it was stopped", run, e.Event)
 			return
 		case e.change() && stored && pos.Snapshot == nil && pos.Done && strings.ToLower(e.LSN) <= pos.LSN:
@@ -308,20 +302,80 @@ func (v *verifier) resumed() {
 			v.errorf("process %d reads a row again, though the snapshot was finished: %s", run, e.Event)
 			return
 		case e.Operation == "read" && !v.keyless:
-			if e.Snapshot != id {
-				id, reads, saved = e.Snapshot, nil, 0
+			if place, ok := order.add(e); !ok {
+				v.errorf("process %d began after %d rows of snapshot %s, and gives out row %d again: %s", run, order.saved, order.id, place, e.Event)
+				return
 			}
-			if old := slices.Index(reads, e.Event); old >= 0 {
-				if old < saved {
-					v.errorf("process %d began after %d rows of snapshot %s, and gives out row %d again: %s", run, saved, id, old, e.Event)
-					return
-				}
-				reads = reads[:old]
-			}
-			reads = append(reads, e.Event)
 		}
 	}
 }
+
+// readOrder is the order of a snapshot's rows, as they were given out for the first time. A refused batch and all after it come again
+// in that order.
+type readOrder struct {
+	id     string
+	rows   []string
+	places map[string]int
+	saved  int // so many were done when the present process began
+}
+
+// restart forgets the rows that a new process reads again.
+func (o *readOrder) restart(pos Position) {
+	o.saved = 0
+	if pos.Snapshot != nil && pos.Snapshot.ID == o.id {
+		o.saved = min(pos.Snapshot.Rows, len(o.rows))
+	}
+	for _, event := range o.rows[o.saved:] {
+		delete(o.places, event)
+	}
+	o.rows = o.rows[:o.saved]
+}
+
+// add takes a row that was given out. It is not ok when the row was done before the process began.
+func (o *readOrder) add(e Entry) (place int, ok bool) {
+	if e.Snapshot != o.id {
+		o.id, o.rows, o.saved = e.Snapshot, nil, 0
+		clear(o.places)
+	}
+	place, known := o.places[e.Event]
+	if !known {
+		place = len(o.rows)
+		o.places[e.Event] = place
+		o.rows = append(o.rows, e.Event)
+	}
+	return place, place >= o.saved
+}
+
+// covered are the events of a table that a process had acknowledged at its end, with everything before them in their lane.
+func (l *Lab) covered(run int, n Name) map[string]bool {
+	entries, _ := l.journal.Entries()
+	first, open := map[string]int{}, map[string]bool{}
+	for i, e := range entries {
+		if e.Run != run || !l.global() && (e.Schema != n.Schema || e.Table != n.Table) {
+			continue
+		}
+		if _, known := first[e.Event]; !known {
+			first[e.Event] = i
+		}
+		if open[e.Event] = true; e.Acked {
+			delete(open, e.Event)
+		}
+	}
+	end := len(entries)
+	for event := range open {
+		end = min(end, first[event])
+	}
+	out := map[string]bool{}
+	for event, i := range first {
+		if i < end && entries[i].Schema == n.Schema && entries[i].Table == n.Table {
+			out[event] = true
+		}
+	}
+	return out
+}
+
+// global tells whether all tables share a lane.
+func (l *Lab) global() bool { return strings.Contains(l.opts.Fields, "ordering: global") }
 
 // stoppedBefore tells whether the process before a run was stopped in order.
 func (l *Lab) stoppedBefore(run int) bool { return run > 0 && l.processes[run-1].err == nil }

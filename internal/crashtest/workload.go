@@ -133,19 +133,22 @@ func Odd(rows int) Workload {
 	w := Workload{Name: "odd", Database: "odd"}
 	var setup strings.Builder
 	setup.WriteString("CREATE SCHEMA [my schema]\nGO\n")
-	next := 0
+	next := rows
 	for _, k := range kinds {
 		w.Tables = append(w.Tables, k.name)
 		fmt.Fprintf(&setup, "CREATE TABLE %s (%s);\n", k.name.quoted(), k.columns)
-		for from := 1; from <= rows; from += 100 {
+		count := rows
+		if k.heap {
+			count = rows / 8 // it is read at once
+		}
+		for from := 1; from <= count; from += 100 {
 			var values []string
-			for n := from; n < from+100 && n <= rows; n++ {
+			for n := from; n < from+100 && n <= count; n++ {
 				values = append(values, "("+k.values(n)+")")
 				k.live = append(k.live, n)
 			}
 			fmt.Fprintf(&setup, "INSERT %s VALUES %s;\nGO\n", k.name.quoted(), strings.Join(values, ", "))
 		}
-		next = max(next, rows)
 	}
 	w.Setup = setup.String()
 	for i, k := range kinds {
