@@ -37,7 +37,7 @@ func pages(t *testing.T) map[string]string {
 			out[f] = string(text)
 		}
 	}
-	for _, f := range []string{"README.md", "docs/architecture.md", "docs/delivery.md", "docs/limits.md", "docs/glossary.md", "docs/metrics.md", "docs/fields.md", "docs/types.md", "docs/bulk.md"} {
+	for _, f := range []string{"README.md", "docs/architecture.md", "docs/delivery.md", "docs/limits.md", "docs/glossary.md", "docs/metrics.md", "docs/fields.md", "docs/types.md", "docs/bulk.md", "docs/formats.md"} {
 		if out[f] == "" {
 			t.Errorf("there is no %s", f)
 		}
@@ -224,6 +224,8 @@ func metricsOfCode(t *testing.T) map[string]string {
 var otherNames = map[string][]string{
 	"components":             {"mssql_cdc", "mssql_bulk"},
 	"operations of messages": {"update_before", "update_after", "snapshot_begin", "snapshot_end"},
+	"messages of Arrow":      {"first_lsn", "last_lsn"},
+	"Debezium":               {"ts_ms"},
 	"values of fields":       {"snapshot_and_stream", "snapshot_only"},
 	"Benthos":                {"parquet_encode", "schema_registry_encode", "schema_metadata", "pipeline.threads", "threads"},
 	"SQL Server": {

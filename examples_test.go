@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net"
 	"os"
 	"path/filepath"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/redpanda-data/benthos/v4/public/service"
 
+	"example.com/mssqlcdc/internal/body"
 	"example.com/mssqlcdc/internal/session"
 	"example.com/mssqlcdc/mssqltest"
 )
@@ -130,6 +132,34 @@ var exampleChecks = map[string]struct {
 			t.Errorf("%d messages without a body, want 2", stones)
 		}
 	}},
+	"cdc-arrow.yaml": {2, func(t *testing.T, _ *exampleWorld, _ func(int) []got, all []got) { // one for each table
+		have := map[string]int{}
+		for _, g := range all {
+			records, err := body.ReadArrow([]byte(g.body), nil)
+			if err != nil || len(records) != 1 {
+				t.Fatalf("%d record batches: %v", len(records), err)
+			}
+			operations := records[0].Column(records[0].Schema().FieldIndices("__$operation")[0])
+			for i := range operations.Len() {
+				have[g.meta["table"]+" "+operations.ValueStr(i)]++
+			}
+			if !strings.HasPrefix(g.meta["path"], "dbo."+g.meta["table"]+"/0x") {
+				t.Errorf("the path is %s", g.meta["path"])
+			}
+			records[0].Release()
+		}
+		if want := map[string]int{"customers insert": 2, "customers update": 1, "customers delete": 1, "orders insert": 1, "orders update": 1, "orders delete": 1}; !maps.Equal(have, want) {
+			t.Errorf("rows %v, want %v", have, want)
+		}
+	}},
+	"cdc-debezium.yaml": {9, func(t *testing.T, _ *exampleWorld, _ func(int) []got, all []got) {
+		wantField(t, all, "op", map[string]int{"c": 3, "u": 2, "d": 2, "": 2})
+		for _, g := range all {
+			if g.meta["message_key"] == "" || g.body != "" && (!strings.Contains(g.body, `"name":"shop"`) || !strings.HasPrefix(g.meta["topic"], "shop.dbo.")) {
+				t.Errorf("%s with metadata %v", g.body, g.meta)
+			}
+		}
+	}},
 	"cdc-read-replica.yaml": {7, func(t *testing.T, w *exampleWorld, _ func(int) []got, _ []got) {
 		rows, err := w.srv.Query("SELECT COUNT(*) FROM sys.tables WHERE name = N'mssql_cdc_checkpoint'")
 		if err != nil {
@@ -180,6 +210,9 @@ func newExampleWorld(t *testing.T) *exampleWorld {
 	}
 	w := &exampleWorld{srv: mssqltest.Start(t, mssqltest.Config{Database: "shop"})}
 	if err := w.srv.Exec(string(seed)); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.srv.Control().CaptureScan(t.Context(), "shop"); err != nil {
 		t.Fatal(err)
 	}
 	replica, err := w.srv.AddReplica("replica", "127.0.0.1:1434")

@@ -31,7 +31,7 @@ func TestCDCDefaults(t *testing.T) {
 		c.Global || c.PollInterval.String() != "200ms" || c.Heartbeat.String() != "1m0s" || c.StopOnTableError || c.StopOnRefusal || c.ReplaceInvalidText {
 		t.Fatalf("the defaults are not those of the documentation: %+v", c)
 	}
-	if in.writer.before != "none" || in.writer.tombstones || len(in.writer.extra) != 0 || in.batcher != nil {
+	if in.writer.format != "json" || in.writer.before != "none" || in.writer.tombstones || len(in.writer.extra) != 0 || in.batcher != nil {
 		t.Fatalf("the message defaults are not those of the documentation: %+v", in.writer)
 	}
 }
@@ -56,6 +56,8 @@ func TestCDCFieldsReachTheFlow(t *testing.T) {
 		{"start_from time", `start_from: "2026-03-01T00:00:00Z"`, func(in *cdcInput) bool { return in.cfg.Start.Time.Unix() == 1772323200 }},
 		{"before_image", "before_image: message", func(in *cdcInput) bool { return in.writer.before == "message" }},
 		{"tombstones", "tombstones: true", func(in *cdcInput) bool { return in.writer.tombstones }},
+		{"format", "format: debezium\ncheckpoint_cache_key: shop", func(in *cdcInput) bool { return in.writer.format == "debezium" && in.writer.name == "shop" }},
+		{"format arrow with old rows", "format: arrow\nbefore_image: message", func(in *cdcInput) bool { return in.writer.format == "arrow" }},
 		{"metadata", "metadata: [seqval]", func(in *cdcInput) bool { return in.writer.extra["seqval"] }},
 		{"batching count", "batching: {count: 77}", func(in *cdcInput) bool { return in.cfg.MaxRows == 77 && in.batcher == nil }},
 		{"batching byte_size", "batching: {byte_size: 5555}", func(in *cdcInput) bool { return in.cfg.MaxBytes == 5555 && in.cfg.MaxRows == 1000 }},
@@ -82,6 +84,9 @@ func TestCDCRefusesWrongConfig(t *testing.T) {
 		{"start_from", "start_from: yesterday", "start_from"},
 		{"start_from zero LSN", `start_from: "0x00000000000000000000"`, "earliest"},
 		{"metadata", "metadata: [lsnn]", `"lsnn" is not a key`},
+		{"arrow with tombstones", "format: arrow\ntombstones: true", "tombstones"},
+		{"arrow with before images as metadata", "format: arrow\nbefore_image: metadata", "before_image metadata"},
+		{"debezium with before images", "format: debezium\nbefore_image: message", "before_image has no meaning"},
 		{"two stores", "checkpoint_cache: positions\ncheckpoint_file: /tmp/x", "exclude each other"},
 		{"cache that is not there", "checkpoint_cache: nowhere", `no cache resource "nowhere"`},
 		{"checkpoint table", "checkpoint_cache_table_name: a.b.c", "checkpoint_cache_table_name"},
@@ -106,6 +111,12 @@ func TestCDCLint(t *testing.T) {
 		{"right", "checkpoint_file: x", ""},
 		{"unknown field", "read_faster: true", "read_faster"},
 		{"two stores", "checkpoint_file: x\n  checkpoint_cache: y", "exclude each other"},
+		{"unknown format", "format: avro", "avro is not a valid option"},
+		{"arrow with tombstones", "format: arrow\n  tombstones: true", "tombstones"},
+		{"arrow with before images as metadata", "format: arrow\n  before_image: metadata", "before_image metadata"},
+		{"arrow with old rows", "format: arrow\n  before_image: message", ""},
+		{"debezium with before images", "format: debezium\n  before_image: metadata", "before_image has no meaning"},
+		{"debezium with tombstones", "format: debezium\n  tombstones: true", ""},
 		{"batching.check", "batching: {check: 'true'}", "batching.check"},
 		{"max_in_flight", "max_in_flight: -1", "max_in_flight"},
 		{"max_connections", "max_connections: 0", "max_connections"},

@@ -3,10 +3,12 @@ package mssqlcdc
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/apache/arrow-go/v18/arrow/memory"
 	"github.com/redpanda-data/benthos/v4/public/service"
 
 	"example.com/mssqlcdc/changetable"
@@ -17,17 +19,29 @@ import (
 // extraMetadata are the keys that the field metadata may name.
 var extraMetadata = []string{"database", "seqval", "command_id", "transaction_id", "source_ts_ms", "capture_instance", "changed_columns", "snapshot_id"}
 
+// The forms of a body: field format.
+const (
+	formatJSON     = "json"
+	formatArrow    = "arrow"
+	formatDebezium = "debezium"
+)
+
 // messageWriter turns batches into messages. It is used by one goroutine.
 type messageWriter struct {
+	format     string
 	before     string // none, metadata, message
 	tombstones bool
 	extra      map[string]bool
 	database   string
+	name       string // of the pipeline's positions: source.name of Debezium's envelope
+	mem        memory.Allocator
 
-	plans  map[*capture.Layout]*messagePlan
-	bodies []byte // of the batch that is written
-	text   []byte // its keys and event ids
-	rows   []written
+	plans   map[*capture.Layout]*messagePlan
+	bodies  []byte // of the batch that is written
+	text    []byte // its keys and event ids
+	rows    []written
+	chosen  []int  // rows of the Arrow run that is written
+	scratch []byte // of its texts
 }
 
 // written is one message before its bytes have their place: spans of the writer's buffers.
@@ -41,8 +55,16 @@ type written struct {
 
 type span struct{ from, to int }
 
-func newMessageWriter(before string, tombstones bool, extra []string) (*messageWriter, error) {
-	w := &messageWriter{before: before, tombstones: tombstones, extra: map[string]bool{}, plans: map[*capture.Layout]*messagePlan{}}
+func newMessageWriter(format, before string, tombstones bool, extra []string) (*messageWriter, error) {
+	w := &messageWriter{format: format, before: before, tombstones: tombstones, mem: memory.NewGoAllocator(), extra: map[string]bool{}, plans: map[*capture.Layout]*messagePlan{}}
+	switch {
+	case format == formatArrow && tombstones:
+		return nil, errors.New("tombstones cannot go with format arrow, whose messages have many rows and no key")
+	case format == formatArrow && before == "metadata":
+		return nil, errors.New("before_image metadata cannot go with format arrow: use before_image message, which gives the old row a row of its own")
+	case format == formatDebezium && before != "none":
+		return nil, errors.New("before_image has no meaning with format debezium, whose envelope always has the old row")
+	}
 	for _, name := range extra {
 		if !slices.Contains(extraMetadata, name) {
 			return nil, fmt.Errorf("metadata: %q is not a key of mssql_cdc; it has %s", name, strings.Join(extraMetadata, ", "))
@@ -69,7 +91,9 @@ func (w *messageWriter) write(b *capture.Batch) (service.MessageBatch, error) {
 		if !m.tombstone {
 			m.message.SetBytes(shared[m.body.from:m.body.to:m.body.to])
 		}
-		m.message.MetaSetMut("event_id", text[m.event.from:m.event.to])
+		if m.event.to > m.event.from { // the messages of Arrow have a column of them
+			m.message.MetaSetMut("event_id", text[m.event.from:m.event.to])
+		}
 		if m.hasKey {
 			m.message.MetaSetMut("key", text[m.key.from:m.key.to])
 		}
@@ -83,6 +107,9 @@ func (w *messageWriter) run(r capture.Run) error {
 	if r.Snapshot != nil {
 		return w.snapshot(r)
 	}
+	if w.format == formatArrow {
+		return w.arrowRun(r)
+	}
 	plan, err := w.plan(r)
 	if err != nil {
 		return err
@@ -92,6 +119,7 @@ func (w *messageWriter) run(r capture.Run) error {
 		return err
 	}
 	t := template{writer: w, run: r, plan: plan}
+	envelope := newEnvelope(r, plan, rows)
 	lobs := r.Page.HasLOB()
 	var unchanged body.Set
 	for row := r.From; row < r.To; row++ {
@@ -105,7 +133,12 @@ func (w *messageWriter) run(r capture.Run) error {
 		}
 		m := written{message: t.message(row, op)}
 		m.body.from = len(w.bodies)
-		if w.bodies, err = rows.AppendRow(w.bodies, row, unchanged); err != nil {
+		if plan.debezium == nil {
+			w.bodies, err = rows.AppendRow(w.bodies, row, unchanged)
+		} else {
+			w.bodies, err = envelope.append(w.bodies, row, unchanged)
+		}
+		if err != nil {
 			return err
 		}
 		m.body.to = len(w.bodies)

@@ -85,9 +85,10 @@ func (p *cdcParser) parse() (*cdcInput, error) {
 	if err := p.batching(in); err != nil {
 		return nil, err
 	}
-	if in.writer, err = newMessageWriter(p.text(cdcFieldBeforeImage), field(p, p.conf.FieldBool, cdcFieldTombstones), field(p, p.conf.FieldStringList, cdcFieldMetadata)); err != nil {
+	if in.writer, err = newMessageWriter(p.text(cdcFieldFormat), p.text(cdcFieldBeforeImage), field(p, p.conf.FieldBool, cdcFieldTombstones), field(p, p.conf.FieldStringList, cdcFieldMetadata)); err != nil {
 		return nil, err
 	}
+	in.writer.name = p.text(cdcFieldCacheKey)
 	if in.newStore, err = p.store(in); err != nil {
 		return nil, err
 	}

@@ -16,9 +16,11 @@ const maxPlans = 4096
 
 // messagePlan is what the messages of one layout have in common.
 type messagePlan struct {
-	json   *body.JSON
-	schema service.ImmutableAny
-	names  []string // of the captured columns
+	json     *body.JSON
+	debezium *body.Debezium // nil but for that format
+	arrow    *arrowPlan     // nil but for that format
+	schema   service.ImmutableAny
+	names    []string // of the captured columns
 }
 
 // list gives the names of the captured columns that has chooses.
@@ -57,6 +59,14 @@ func (w *messageWriter) plan(r capture.Run) (*messagePlan, error) {
 	var err error
 	if p.json, err = body.NewJSON(r.Table.Name.String(), r.Layout.Schema, columns, r.Layout.Key); err != nil {
 		return nil, err
+	}
+	switch w.format {
+	case formatArrow:
+		if err := w.planArrow(p, r, columns); err != nil {
+			return nil, err
+		}
+	case formatDebezium:
+		p.debezium = body.NewDebezium(body.DebeziumSource{Version: version, Name: w.name, Database: w.database, Schema: r.Table.Name.Schema, Table: r.Table.Name.Object})
 	}
 	if len(w.plans) >= maxPlans {
 		clear(w.plans)

@@ -25,6 +25,9 @@ func (w *messageWriter) snapshot(r capture.Run) error {
 		}
 		return nil
 	}
+	if w.format == formatArrow {
+		return w.arrowSnapshot(r)
+	}
 	plan, err := w.plan(r)
 	if err != nil {
 		return err
@@ -37,7 +40,12 @@ func (w *messageWriter) snapshot(r capture.Run) error {
 	for row := r.From; row < r.To; row++ {
 		m := written{message: template.Copy(), hasKey: plan.json.HasKey()}
 		m.body.from = len(w.bodies)
-		if w.bodies, err = rows.AppendRow(w.bodies, row, nil); err != nil {
+		if plan.debezium == nil {
+			w.bodies, err = rows.AppendRow(w.bodies, row, nil)
+		} else {
+			w.bodies, err = appendSnapshotEnvelope(w.bodies, r, plan, rows, row)
+		}
+		if err != nil {
 			return err
 		}
 		m.body.to = len(w.bodies)
@@ -48,18 +56,23 @@ func (w *messageWriter) snapshot(r capture.Run) error {
 			}
 			m.key.to = len(w.text)
 		}
-		// The same row has the same id in each attempt of a snapshot with a key; without one only its place is known.
 		m.event.from = len(w.text)
-		w.text = fmt.Appendf(w.text, "%s-read-%s-", s.Handover.LSN, r.Table.Name)
-		if m.hasKey {
-			w.text = append(w.text, w.text[m.key.from:m.key.to]...)
-		} else {
-			w.text = strconv.AppendInt(append(append(w.text, s.ID...), '-'), s.Before+int64(row), 10)
-		}
+		w.text = appendReadID(w.text, r, row, w.text[m.key.from:m.key.to])
 		m.event.to = len(w.text)
 		w.rows = append(w.rows, m)
 	}
 	return nil
+}
+
+// appendReadID appends what identifies a row of a snapshot. The same row has the same id in each attempt of a snapshot with a
+// key; without one only its place is known.
+func appendReadID(dst []byte, r capture.Run, row int, key []byte) []byte {
+	s := r.Snapshot
+	dst = fmt.Appendf(dst, "%s-read-%s-", s.Handover.LSN, r.Table.Name)
+	if len(key) > 0 {
+		return append(dst, key...)
+	}
+	return strconv.AppendInt(append(append(dst, s.ID...), '-'), s.Before+int64(row), 10)
 }
 
 // snapshotMessage makes a message with the metadata that the rows of a page share.

@@ -25,6 +25,7 @@ const (
 	cdcFieldPollInterval     = "poll_interval"
 	cdcFieldBackoffInterval  = "stream_backoff_interval"
 	cdcFieldBeforeImage      = "before_image"
+	cdcFieldFormat           = "format"
 	cdcFieldBatching         = "batching"
 	cdcFieldCheckpointFile   = "checkpoint_file"
 	cdcFieldCacheTable       = "checkpoint_cache_table_name"
@@ -40,11 +41,14 @@ const (
 	cdcFieldAutoReplayNacks  = "auto_replay_nacks"
 )
 
+// version is that of the components.
+const version = "0.1.0"
+
 func cdcSpec() *service.ConfigSpec {
 	return service.NewConfigSpec().
 		Beta().
 		Categories("Services").
-		Version("0.1.0").
+		Version(version).
 		Summary("Reads change data capture (CDC) change tables of Microsoft SQL Server, every table on its own connection.").
 		Description(cdcDescription).
 		Fields(
@@ -84,6 +88,11 @@ func cdcSpec() *service.ConfigSpec {
 				"metadata": "Updates are one message with the new row; the old row is the structured metadata `before`.",
 				"message":  "Updates are two messages, `update_before` with the old row and `update_after` with the new one, as Redpanda Connect's input gives them.",
 			}).Default("none").Description("What becomes of the old row of an update."),
+			service.NewStringAnnotatedEnumField(cdcFieldFormat, map[string]string{
+				formatJSON:     "One message per change: a flat object of the row.",
+				formatArrow:    "One message for up to 900 KB of changes of a table: an Arrow IPC stream of the rows, with columns that say what each change is.",
+				formatDebezium: "One message per change: the envelope of Debezium's SQL Server connector, with the old and the new row.",
+			}).Default(formatJSON).Description("The form of the body, see docs/formats.md. `arrow` does not go with `tombstones` nor with `before_image: metadata`, and `debezium` with no `before_image`."),
 			service.NewBatchPolicyField(cdcFieldBatching).Optional().
 				Description("The size of batches, counted in changes. Not set: one table and one schema, at most 1000 changes and 900 KB. `count` and `byte_size` replace these bounds, `period` lets changes of a table gather for that long, `processors` run on each batch; `check` is not supported. A batch never waits for a second table."),
 			service.NewStringAnnotatedEnumField(cdcFieldSnapshotMode, map[string]string{
@@ -138,12 +147,15 @@ func cdcSpec() *service.ConfigSpec {
   (this.stream_snapshot.or(false) || this.snapshot_mode.or("none") != "none") && this.start_from.or("earliest") != "earliest" => [ "start_from has no meaning with a snapshot, which says itself where the changes begin" ],
   this.stream_snapshot.or(false) && this.snapshot_mode.or("snapshot_and_stream") == "none" => [ "stream_snapshot and snapshot_mode contradict each other" ],
   this.checkpoint_file.or("") != "" && this.checkpoint_cache.or("") != "" => [ "checkpoint_file and checkpoint_cache exclude each other" ],
+  this.format.or("json") == "arrow" && this.tombstones.or(false) => [ "tombstones cannot go with format arrow, whose messages have many rows and no key" ],
+  this.format.or("json") == "arrow" && this.before_image.or("none") == "metadata" => [ "before_image metadata cannot go with format arrow: use before_image message, which gives the old row a row of its own" ],
+  this.format.or("json") == "debezium" && this.before_image.or("none") != "none" => [ "before_image has no meaning with format debezium, whose envelope always has the old row" ],
   this.batching.check.or("") != "" => [ "batching.check is not supported by mssql_cdc: use count, byte_size, period or processors" ],
 }`)
 }
 
 const cdcDescription = `
-Each change becomes a message: a flat JSON object of the row, or the old row for a delete. Positions are saved after the
+Each change becomes a message: a flat JSON object of the row, or the old row for a delete; the field format has other forms. Positions are saved after the
 acknowledgement, so that a crash repeats changes and never loses them (at least once).
 
 == Order
@@ -163,6 +175,8 @@ in order. The pipeline must keep it, too: set ` + "`pipeline.threads: 1`" + ` an
 - unchanged_columns: only where an update left a large column alone, which SQL Server then does not log; the column is not in
   the body
 - before: the old row of an update, with ` + "`before_image: metadata`" + `
+
+With ` + "`format: arrow`" + ` a message has database_schema, table, schema, first_lsn, last_lsn and rows; the rest are columns of its body.
 
 == Permissions
 

@@ -33,7 +33,7 @@ func document(t *testing.T) []byte {
 	var b bytes.Buffer
 	b.WriteString("<!-- Generated from the table in internal/sqltype by go generate; do not edit. -->\n\n# Types\n\n")
 	b.WriteString("What becomes of each SQL Server type. *Inside* is the Arrow type of record batches in this program, which loses nothing; *exported Arrow*\n")
-	b.WriteString("is the form for batches that leave it, which no component hands out yet; *message* is the value in a JSON body or key; *schema* is the column in the `schema` metadata. NULL is `null` in a body. A LOB\n")
+	b.WriteString("is that of the messages of `format: arrow`, see formats.md; *message* is the value in a JSON body or key; *schema* is the column in the `schema` metadata. NULL is `null` in a body. A LOB\n")
 	b.WriteString("that the server did not log is left out of the body: see delivery.md. Alias types are read as their base type. Every\n")
 	b.WriteString("column is optional in the schema. Only sql_variant is ANY, which some consumers refuse: see limits.md.\n\n")
 	b.WriteString("| SQL Server | on the wire (MS-TDS) | inside | exported Arrow | message | schema |\n|---|---|---|---|---|---|\n")
