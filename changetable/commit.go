@@ -7,6 +7,7 @@ import (
 
 	"example.com/mssqlcdc/checkpoint"
 	"example.com/mssqlcdc/internal/catalog"
+	"example.com/mssqlcdc/internal/request"
 )
 
 // Commit is a transaction of cdc.lsn_time_mapping. The server keeps its times to
@@ -33,7 +34,7 @@ func commitOf(row []driver.Value, loc *time.Location) (c Commit, err error) {
 	if len(row) != 4 {
 		return c, fmt.Errorf("reading cdc.lsn_time_mapping: %d columns", len(row))
 	}
-	if c.LSN, err = lsnOf(row[0]); err != nil {
+	if c.LSN, err = request.LSN(row[0]); err != nil {
 		return c, err
 	}
 	begin, beginOK := row[1].(time.Time)

@@ -3,7 +3,6 @@ package changetable
 import (
 	"context"
 	"database/sql/driver"
-	"io"
 	"time"
 )
 
@@ -59,16 +58,4 @@ func (l Limits) withDefaults() Limits {
 	}
 	l.Rows = max(l.Rows, minRows)
 	return l
-}
-
-// nextRow fills dest and tells whether there was a row.
-func nextRow(rows driver.Rows, dest []driver.Value) (bool, error) {
-	switch err := rows.Next(dest); {
-	case err == nil:
-		return true, nil
-	case err == io.EOF: //nolint:errorlint // the end of the rows is io.EOF itself
-		return false, nil
-	default:
-		return false, err
-	}
 }

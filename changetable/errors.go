@@ -114,7 +114,7 @@ func explain(err error, table, capture, object string) error {
 		return nil
 	case session.HasNumber(err, 208, 22920):
 		return &InstanceGoneError{Table: table, Instance: capture, Err: err}
-	case session.HasNumber(err, 229, 230, 297, 262, 22904):
+	case session.IsDenied(err):
 		return &PermissionError{Table: table, Object: object, Err: err}
 	}
 	return fmt.Errorf("reading changes of %s: %w", table, err)

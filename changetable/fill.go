@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"example.com/mssqlcdc/checkpoint"
+	"example.com/mssqlcdc/internal/request"
 )
 
 // rowKey is where a row stands in its change table.
@@ -17,8 +18,8 @@ type rowKey struct {
 
 // fill runs a page statement into the builder. It tells whether there may be
 // more rows than it read. Whatever happens, the request is over when it returns.
-func (r *Reader) fill(ctx context.Context, s statement, high checkpoint.LSN, maxRows, maxBytes int) (full bool, err error) {
-	rows, err := r.conn.Query(ctx, s.text, s.decl, s.args...)
+func (r *Reader) fill(ctx context.Context, s request.Statement, high checkpoint.LSN, maxRows, maxBytes int) (full bool, err error) {
+	rows, err := r.conn.Query(ctx, s.Text, s.Decl, s.Args...)
 	if err != nil {
 		return false, r.explain(err)
 	}
@@ -30,14 +31,14 @@ func (r *Reader) fill(ctx context.Context, s statement, high checkpoint.LSN, max
 	proof := make([]driver.Value, len(rows.Columns()))
 	var reached checkpoint.LSN
 	for {
-		more, err := nextRow(rows, proof)
+		more, err := request.Next(rows, proof)
 		if err != nil {
 			return false, r.explain(err)
 		}
 		if !more {
 			break
 		}
-		if reached, err = lsnOf(proof[0]); err != nil {
+		if reached, err = request.LSN(proof[0]); err != nil {
 			return false, r.explain(err)
 		}
 	}
@@ -51,7 +52,7 @@ func (r *Reader) fill(ctx context.Context, s statement, high checkpoint.LSN, max
 			return false, r.explain(err)
 		}
 		for {
-			more, err := nextRow(rows, row)
+			more, err := request.Next(rows, row)
 			if err != nil {
 				return false, r.explain(err)
 			}
@@ -93,10 +94,10 @@ func (k rowKey) position(capture string) checkpoint.Position {
 
 // keyOf reads the change columns of a row.
 func keyOf(row []driver.Value) (k rowKey, err error) {
-	if k.lsn, err = lsnOf(row[0]); err != nil {
+	if k.lsn, err = request.LSN(row[0]); err != nil {
 		return k, err
 	}
-	if k.seq, err = lsnOf(row[2]); err != nil {
+	if k.seq, err = request.LSN(row[2]); err != nil {
 		return k, err
 	}
 	switch cmd := row[1].(type) {

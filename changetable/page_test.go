@@ -132,21 +132,21 @@ func TestStatements(t *testing.T) {
 			r := newTestReader(t, &fake{}, tt.mode)
 			s := r.plan.page(tt.from, lsn(9), 10, tt.iso)
 			for _, want := range tt.wants {
-				if !strings.Contains(s.text, want) {
-					t.Errorf("no %q in\n%s", want, s.text)
+				if !strings.Contains(s.Text, want) {
+					t.Errorf("no %q in\n%s", want, s.Text)
 				}
 			}
 			for _, never := range tt.never {
-				if strings.Contains(s.text, never) {
-					t.Errorf("%q in\n%s", never, s.text)
+				if strings.Contains(s.Text, never) {
+					t.Errorf("%q in\n%s", never, s.Text)
 				}
 			}
 			for _, mapping := range []string{"cdc.lsn_time_mapping AS m WITH", "cdc.change_tables AS ct WITH"} {
-				if strings.Contains(s.text, mapping) {
-					t.Errorf("the watermark is read dirty:\n%s", s.text)
+				if strings.Contains(s.Text, mapping) {
+					t.Errorf("the watermark is read dirty:\n%s", s.Text)
 				}
 			}
-			texts := []string{s.text, r.plan.transaction(lsn(3), lsn(9), tt.iso).text, r.plan.exact(1, rowKey{}, tt.iso).text, sqlAfterPage, sqlVerify, sqlStart}
+			texts := []string{s.Text, r.plan.transaction(lsn(3), lsn(9), tt.iso).Text, r.plan.exact(1, rowKey{}, tt.iso).Text, sqlAfterPage, sqlVerify, sqlStart}
 			for _, text := range texts {
 				if _, err := parser.Parse(context.Background(), strings.NewReader(text)); err != nil {
 					t.Errorf("parsing: %v\n%s", err, text)

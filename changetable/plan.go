@@ -1,12 +1,12 @@
 package changetable
 
 import (
-	"database/sql/driver"
 	"slices"
 	"strings"
 
 	"example.com/mssqlcdc/checkpoint"
 	"example.com/mssqlcdc/internal/catalog"
+	"example.com/mssqlcdc/internal/request"
 	"example.com/mssqlcdc/internal/rowset"
 	"example.com/mssqlcdc/internal/sqltype"
 )
@@ -86,34 +86,20 @@ var changeColumns = []rowset.Column{
 	{Name: colUpdateMask, Type: sqltype.Type{Name: "varbinary", Length: 128, Nullable: true}},
 }
 
-// statement is a text for sp_executesql.
-type statement struct {
-	text, decl string
-	args       []driver.Value
-}
-
-func (s *statement) param(name, typ string, v driver.Value) {
-	if s.decl != "" {
-		s.decl += ", "
-	}
-	s.decl += name + " " + typ
-	s.args = append(s.args, v)
-}
-
 // page is the statement for the changes after from, up to high. Inside a
 // transaction it consists of separate seeks, each an equality on a prefix of the
 // clustered index and one range after it; a single condition with ORs would read
 // the transaction from its beginning for every page.
-func (p *plan) page(from checkpoint.Position, high checkpoint.LSN, n int, iso Isolation) statement {
-	var s statement
-	s.param("@high", "binary(10)", high[:])
-	s.param("@n", "int", int64(n))
-	s.param("@lsn", "binary(10)", from.LSN[:])
+func (p *plan) page(from checkpoint.Position, high checkpoint.LSN, n int, iso Isolation) request.Statement {
+	var s request.Statement
+	s.Param("@high", "binary(10)", high[:])
+	s.Param("@n", "int", int64(n))
+	s.Param("@lsn", "binary(10)", from.LSN[:])
 	seeks := []string{"t.[__$start_lsn] > @lsn AND t.[__$start_lsn] <= @high"}
 	if !from.Done {
-		s.param("@cmd", "int", int64(from.CommandID))
-		s.param("@seq", "binary(10)", from.SeqVal[:])
-		s.param("@op", "int", int64(from.Operation))
+		s.Param("@cmd", "int", int64(from.CommandID))
+		s.Param("@seq", "binary(10)", from.SeqVal[:])
+		s.Param("@op", "int", int64(from.Operation))
 		const lsn, cmd, seq = "t.[__$start_lsn] = @lsn", " AND t.[__$command_id] = @cmd", " AND t.[__$seqval] = @seq"
 		seeks = []string{
 			lsn + cmd + seq + " AND t.[__$operation] > @op",
@@ -131,20 +117,20 @@ func (p *plan) page(from checkpoint.Position, high checkpoint.LSN, n int, iso Is
 		p.selectRows(&b, "TOP (@n) ", where, iso)
 	}
 	b.WriteString(sqlEnd)
-	s.text = b.String()
+	s.Text = b.String()
 	return s
 }
 
 // transaction is the statement for all changes of one LSN.
-func (p *plan) transaction(lsn, high checkpoint.LSN, iso Isolation) statement {
-	var s statement
-	s.param("@high", "binary(10)", high[:])
-	s.param("@lsn", "binary(10)", lsn[:])
+func (p *plan) transaction(lsn, high checkpoint.LSN, iso Isolation) request.Statement {
+	var s request.Statement
+	s.Param("@high", "binary(10)", high[:])
+	s.Param("@lsn", "binary(10)", lsn[:])
 	var b strings.Builder
 	p.begin(&b, iso)
 	p.selectRows(&b, "", "t.[__$start_lsn] = @lsn", iso)
 	b.WriteString(sqlEnd)
-	s.text = b.String()
+	s.Text = b.String()
 	return s
 }
 
@@ -161,7 +147,7 @@ func (p *plan) selectRows(b *strings.Builder, top, where string, iso Isolation) 
 }
 
 // exact is the statement for the exact text of one cell.
-func (p *plan) exact(column int, k rowKey, iso Isolation) statement {
+func (p *plan) exact(column int, k rowKey, iso Isolation) request.Statement {
 	c := p.result[column]
 	name := "t." + catalog.Quote(c.Name)
 	expr := sqltype.ExactText(name)
@@ -169,22 +155,22 @@ func (p *plan) exact(column int, k rowKey, iso Isolation) statement {
 		// A variant converts to no (max) type, and holds no more than this.
 		expr = "CONVERT(varbinary(8000), CONVERT(nvarchar(4000), " + name + "))"
 	}
-	var s statement
-	s.param("@lsn", "binary(10)", k.lsn[:])
-	s.param("@seq", "binary(10)", k.seq[:])
-	s.param("@op", "int", int64(k.op))
+	var s request.Statement
+	s.Param("@lsn", "binary(10)", k.lsn[:])
+	s.Param("@seq", "binary(10)", k.seq[:])
+	s.Param("@op", "int", int64(k.op))
 	where := "t.[__$start_lsn] = @lsn AND t.[__$seqval] = @seq AND t.[__$operation] = @op"
 	switch {
 	case p.command && k.noCommand:
 		where += " AND t.[__$command_id] IS NULL"
 	case p.command:
-		s.param("@cmd", "int", int64(k.cmd))
+		s.Param("@cmd", "int", int64(k.cmd))
 		where += " AND t.[__$command_id] = @cmd"
 	}
 	if iso == Snapshot {
-		s.text = sqlSnapshot
+		s.Text = sqlSnapshot
 	}
-	s.text += "SELECT TOP (1) " + expr + " FROM " + p.object + " AS t" + hint(iso) + " WHERE " + where + " OPTION (MAXDOP 1)"
+	s.Text += "SELECT TOP (1) " + expr + " FROM " + p.object + " AS t" + hint(iso) + " WHERE " + where + " OPTION (MAXDOP 1)"
 	return s
 }
 

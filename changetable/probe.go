@@ -9,6 +9,7 @@ import (
 
 	"example.com/mssqlcdc/checkpoint"
 	"example.com/mssqlcdc/internal/catalog"
+	"example.com/mssqlcdc/internal/request"
 )
 
 // maxProbe is how many change tables one statement asks.
@@ -85,8 +86,8 @@ func probeOnce(ctx context.Context, conn Conn, high checkpoint.LSN, targets []Ta
 	found := make([]Found, len(targets))
 	var reached checkpoint.LSN
 	proved := false
-	err := readAll(ctx, conn, probeStatement(high, targets, iso), func(row []driver.Value) (err error) {
-		reached, err = lsnOf(row[0])
+	_, err := request.Sets(ctx, conn, probeStatement(high, targets, iso), func(row []driver.Value) (err error) {
+		reached, err = request.LSN(row[0])
 		return err
 	}, func(row []driver.Value) error {
 		proved = true
@@ -102,7 +103,7 @@ func probeOnce(ctx context.Context, conn Conn, high checkpoint.LSN, targets []Ta
 		if !ok {
 			return fmt.Errorf("asking for changes: the driver gave a %T", row[0])
 		}
-		start, err := lsnOf(row[1])
+		start, err := request.LSN(row[1])
 		if err != nil {
 			return err
 		}
@@ -123,16 +124,16 @@ func probeOnce(ctx context.Context, conn Conn, high checkpoint.LSN, targets []Ta
 // whose low end is above the lowest position: cleanup raises it before it deletes.
 // Positions that are level share a parameter, so that the statement of an idle
 // database stays the same text.
-func probeStatement(high checkpoint.LSN, targets []Target, iso Isolation) statement {
-	var s statement
-	s.param("@high", "binary(10)", high[:])
+func probeStatement(high checkpoint.LSN, targets []Target, iso Isolation) request.Statement {
+	var s request.Statement
+	s.Param("@high", "binary(10)", high[:])
 	lowest := low(targets[0].After)
 	for _, t := range targets[1:] {
 		if l := low(t.After); l.Compare(lowest) < 0 {
 			lowest = l
 		}
 	}
-	s.param("@low", "binary(10)", lowest[:])
+	s.Param("@low", "binary(10)", lowest[:])
 	names := make(map[checkpoint.LSN]string)
 	var b strings.Builder
 	if iso == Snapshot {
@@ -140,12 +141,12 @@ func probeStatement(high checkpoint.LSN, targets []Target, iso Isolation) statem
 	}
 	b.WriteString(sqlProveServer)
 	for i, t := range targets {
-		after := previous(low(t.After))
+		after := request.Before(low(t.After))
 		name, ok := names[after]
 		if !ok {
 			name = fmt.Sprintf("@l%d", len(names))
 			names[after] = name
-			s.param(name, "binary(10)", after[:])
+			s.Param(name, "binary(10)", after[:])
 		}
 		if i > 0 {
 			b.WriteString("UNION ALL ")
@@ -154,6 +155,6 @@ func probeStatement(high checkpoint.LSN, targets []Target, iso Isolation) statem
 			i, catalog.Name{Schema: "cdc", Object: t.ChangeTable}.Quoted(), hint(iso), name)
 	}
 	b.WriteString("OPTION (MAXDOP 1);\n" + sqlRaised + sqlEnd)
-	s.text = b.String()
+	s.Text = b.String()
 	return s
 }

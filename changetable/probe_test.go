@@ -106,11 +106,11 @@ func TestProbeRefusesAServerThatIsBehind(t *testing.T) {
 
 func TestProbeInsideOfATransactionAsksForItsRest(t *testing.T) {
 	s := probeStatement(lsn(9), []Target{{ChangeTable: "a", After: checkpoint.Position{LSN: lsn(5), CommandID: 1}}}, Snapshot)
-	if got := number(s.args[2].([]byte)); got != 4 {
+	if got := number(s.Args[2].([]byte)); got != 4 {
 		t.Errorf("changes after %d are asked for, want after 4", got)
 	}
-	if strings.Contains(s.text, "NOLOCK") || !strings.HasPrefix(s.text, sqlSnapshot) {
-		t.Errorf("not under SNAPSHOT:\n%s", s.text)
+	if strings.Contains(s.Text, "NOLOCK") || !strings.HasPrefix(s.Text, sqlSnapshot) {
+		t.Errorf("not under SNAPSHOT:\n%s", s.Text)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"example.com/mssqlcdc/checkpoint"
+	"example.com/mssqlcdc/internal/request"
 	"example.com/mssqlcdc/internal/session"
 )
 
@@ -161,12 +162,12 @@ func (r *Reader) finish(ctx context.Context, page *Page, high checkpoint.LSN) er
 			page.Next = end.position(r.inst.Capture)
 		}
 	}
-	s := statement{text: sqlAfterPage, decl: declAfterPage, args: []driver.Value{r.inst.Capture, first[:], last[:], page.Next.LSN[:]}}
+	s := request.Statement{Text: sqlAfterPage, Decl: declAfterPage, Args: []driver.Value{r.inst.Capture, first[:], last[:], page.Next.LSN[:]}}
 	found := false
 	var start checkpoint.LSN
 	err := r.query(ctx, s, func(row []driver.Value) (err error) {
 		found = true
-		start, err = lsnOf(row[0])
+		start, err = request.LSN(row[0])
 		return err
 	}, func(row []driver.Value) error {
 		c, err := commitOf(row, r.opts.Location)

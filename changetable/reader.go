@@ -12,6 +12,7 @@ import (
 
 	"example.com/mssqlcdc/checkpoint"
 	"example.com/mssqlcdc/internal/catalog"
+	"example.com/mssqlcdc/internal/request"
 	"example.com/mssqlcdc/internal/rowset"
 )
 
@@ -105,10 +106,10 @@ func (r *Reader) Splits() bool { return !r.plan.whole }
 func (r *Reader) Earliest(ctx context.Context) (checkpoint.Position, error) {
 	var start checkpoint.LSN
 	found := false
-	err := r.query(ctx, statement{text: sqlStart, decl: declInstance, args: []driver.Value{r.inst.Capture}},
+	err := r.query(ctx, request.Statement{Text: sqlStart, Decl: declInstance, Args: []driver.Value{r.inst.Capture}},
 		func(row []driver.Value) (err error) {
 			found = true
-			start, err = lsnOf(row[0])
+			start, err = request.LSN(row[0])
 			return err
 		})
 	switch {
@@ -119,71 +120,12 @@ func (r *Reader) Earliest(ctx context.Context) (checkpoint.Position, error) {
 	case start.IsZero():
 		return checkpoint.Position{}, fmt.Errorf("reading changes of %s: capture instance %s: %w", r.plan.table, r.inst.Capture, ErrNotStarted)
 	}
-	return checkpoint.Position{Instance: r.inst.Capture, LSN: previous(start), Done: true}, nil
+	return checkpoint.Position{Instance: r.inst.Capture, LSN: request.Before(start), Done: true}, nil
 }
 
 // query runs a statement and gives the rows of its n-th result set to the n-th
 // function.
-func (r *Reader) query(ctx context.Context, s statement, sets ...func([]driver.Value) error) error {
-	err := readAll(ctx, r.conn, s, sets...)
+func (r *Reader) query(ctx context.Context, s request.Statement, sets ...func([]driver.Value) error) error {
+	_, err := request.Sets(ctx, r.conn, s, sets...)
 	return explain(err, r.plan.table, r.inst.Capture, r.plan.object)
-}
-
-func readAll(ctx context.Context, conn Conn, s statement, sets ...func([]driver.Value) error) (err error) {
-	rows, err := conn.Query(ctx, s.text, s.decl, s.args...)
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if closeErr := rows.Close(); err == nil {
-			err = closeErr
-		}
-	}()
-	for n := 0; n < len(sets); n++ {
-		row := make([]driver.Value, len(rows.Columns()))
-		for {
-			more, err := nextRow(rows, row)
-			if err != nil {
-				return err
-			}
-			if !more {
-				break
-			}
-			if err := sets[n](row); err != nil {
-				return err
-			}
-		}
-		if !rows.HasNextResultSet() {
-			return nil
-		}
-		if err := rows.NextResultSet(); err != nil {
-			return err
-		}
-	}
-	return fmt.Errorf("the server sent more than %d result sets", len(sets))
-}
-
-// lsnOf reads a binary(10) cell; NULL is the zero LSN.
-func lsnOf(v driver.Value) (checkpoint.LSN, error) {
-	switch v := v.(type) {
-	case nil:
-		return checkpoint.LSN{}, nil
-	case []byte:
-		return checkpoint.LSNFromBytes(v)
-	}
-	return checkpoint.LSN{}, fmt.Errorf("reading an LSN: the driver gave a %T", v)
-}
-
-// previous is the largest LSN below l.
-func previous(l checkpoint.LSN) checkpoint.LSN {
-	if l.IsZero() {
-		return l
-	}
-	for i := len(l) - 1; i >= 0; i-- {
-		l[i]--
-		if l[i] != 0xff {
-			break
-		}
-	}
-	return l
 }

@@ -5,6 +5,7 @@ import (
 	"database/sql/driver"
 
 	"example.com/mssqlcdc/checkpoint"
+	"example.com/mssqlcdc/internal/request"
 )
 
 // Verify checks a stored position against the server of the connection; it is
@@ -18,16 +19,16 @@ func (r *Reader) Verify(ctx context.Context, pos checkpoint.Position) error {
 		start, oldest, newest checkpoint.LSN
 		there                 Commit
 	)
-	s := statement{text: sqlVerify, decl: declVerify, args: []driver.Value{r.inst.Capture, pos.Proof.StartLSN[:]}}
+	s := request.Statement{Text: sqlVerify, Decl: declVerify, Args: []driver.Value{r.inst.Capture, pos.Proof.StartLSN[:]}}
 	err := r.query(ctx, s, func(row []driver.Value) (err error) {
 		found = true
-		start, err = lsnOf(row[0])
+		start, err = request.LSN(row[0])
 		return err
 	}, func(row []driver.Value) (err error) {
-		oldest, err = lsnOf(row[0])
+		oldest, err = request.LSN(row[0])
 		return err
 	}, func(row []driver.Value) (err error) {
-		newest, err = lsnOf(row[0])
+		newest, err = request.LSN(row[0])
 		return err
 	}, func(row []driver.Value) (err error) {
 		there, err = commitOf(row, r.opts.Location)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"example.com/mssqlcdc/checkpoint"
+	"example.com/mssqlcdc/internal/request"
 )
 
 // Bound asks the server for the key that ends the next chunk: that of the n-th
@@ -31,9 +32,9 @@ func (r *Reader) Bound(ctx context.Context, after Key, n int, handover checkpoin
 	return key, last, err
 }
 
-func (r *Reader) askBound(ctx context.Context, s statement, after Key, handover checkpoint.LSN) (key Key, last bool, err error) {
+func (r *Reader) askBound(ctx context.Context, s request.Statement, after Key, handover checkpoint.LSN) (key Key, last bool, err error) {
 	var server proof
-	err = run(ctx, r.conn, s, func(set int, names []string, row []driver.Value) (err error) {
+	err = request.Each(ctx, r.conn, s, func(set int, names []string, row []driver.Value) (err error) {
 		switch {
 		case set == 0:
 			return server.scan(row)

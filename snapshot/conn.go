@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql/driver"
 	"fmt"
-	"io"
 )
 
 // Conn runs a statement through sp_executesql: its text, the declaration of its
@@ -62,69 +61,6 @@ func (l Limits) withDefaults() Limits {
 		l.Bytes = defaultBytes
 	}
 	return l
-}
-
-// statement is a text for sp_executesql.
-type statement struct {
-	text, decl string
-	args       []driver.Value
-}
-
-func (s *statement) param(name, typ string, v driver.Value) {
-	if s.decl != "" {
-		s.decl += ", "
-	}
-	s.decl += name + " " + typ
-	s.args = append(s.args, v)
-}
-
-// run runs a statement and gives every row to each, with the number of its
-// result set and the names of the set's columns. It returns when the request is
-// over. An error of each ends it.
-func run(ctx context.Context, conn Conn, s statement, each func(set int, names []string, row []driver.Value) error) (err error) {
-	rows, err := conn.Query(ctx, s.text, s.decl, s.args...)
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if closeErr := rows.Close(); err == nil {
-			err = closeErr
-		}
-	}()
-	for set := 0; ; set++ {
-		names := rows.Columns()
-		row := make([]driver.Value, len(names))
-		for {
-			more, err := nextRow(rows, row)
-			if err != nil {
-				return err
-			}
-			if !more {
-				break
-			}
-			if err := each(set, names, row); err != nil {
-				return err
-			}
-		}
-		if !rows.HasNextResultSet() {
-			return nil
-		}
-		if err := rows.NextResultSet(); err != nil {
-			return err
-		}
-	}
-}
-
-// nextRow fills dest and tells whether there was a row.
-func nextRow(rows driver.Rows, dest []driver.Value) (bool, error) {
-	switch err := rows.Next(dest); {
-	case err == nil:
-		return true, nil
-	case err == io.EOF: //nolint:errorlint // the end of the rows is io.EOF itself
-		return false, nil
-	default:
-		return false, err
-	}
 }
 
 // width checks that a row has as many cells as the statement selects.

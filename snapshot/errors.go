@@ -153,7 +153,7 @@ func (r *Reader) explain(err error) error {
 	case session.HasNumber(err, 208, 307, 308, 207, 22920) && r.opts.Filter == "",
 		session.HasNumber(err, 208, 307, 308, 22920):
 		return &GoneError{Table: r.plan.table, Instance: r.inst.Capture, Err: err}
-	case session.HasNumber(err, 229, 230, 297, 262, 22904):
+	case session.IsDenied(err):
 		return &PermissionError{Table: r.plan.table, Object: r.plan.object, Err: err}
 	case r.opts.Filter != "" && session.HasNumber(err, filterNumbers...):
 		return &FilterError{Table: r.plan.table, Filter: r.opts.Filter, Err: err}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"example.com/mssqlcdc/internal/catalog"
+	"example.com/mssqlcdc/internal/request"
 	"example.com/mssqlcdc/internal/sqltype"
 )
 
@@ -116,7 +117,7 @@ func FuzzParseKey(f *testing.F) {
 			}
 			p.key = append(p.key, planColumn{c, codec, "t.[x]"})
 		}
-		var st statement
+		var st request.Statement
 		if err := p.bind(&st, "@a", k); err != nil {
 			t.Errorf("%q cannot be sent: %v", s, err)
 		}

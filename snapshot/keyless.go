@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"example.com/mssqlcdc/internal/request"
 	"example.com/mssqlcdc/internal/rowset"
 	"example.com/mssqlcdc/internal/session"
 )
@@ -71,7 +72,7 @@ type pass struct {
 func (p *pass) run(ctx context.Context) error {
 	r := p.reader
 	started := false
-	err := run(ctx, r.conn, r.plan.pass(), func(set int, _ []string, row []driver.Value) error {
+	err := request.Each(ctx, r.conn, r.plan.pass(), func(set int, _ []string, row []driver.Value) error {
 		if set == 0 {
 			started = true
 			return p.begun(ctx, row)
@@ -175,7 +176,7 @@ func (p *pass) abandon(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseBound)
 	defer cancel()
 	// The pass has failed already; a session that is broken has no transaction.
-	_ = run(ctx, p.reader.conn, statement{text: sqlEndTransaction}, func(int, []string, []driver.Value) error { return nil })
+	_ = request.Each(ctx, p.reader.conn, request.Statement{Text: sqlEndTransaction}, func(int, []string, []driver.Value) error { return nil })
 }
 
 // explain leaves alone what the caller or this package has said already.

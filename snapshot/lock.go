@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"example.com/mssqlcdc/internal/request"
 	"example.com/mssqlcdc/internal/session"
 )
 
@@ -33,9 +34,9 @@ func placeOf(row []driver.Value) place {
 func (l *tableLock) take(ctx context.Context) error {
 	var tranCount driver.Value
 	l.held = true // whatever happens, there may be a transaction to end
-	err := run(ctx, l.conn, statement{text: sqlLock(l.object)}, func(set int, _ []string, row []driver.Value) (err error) {
+	err := request.Each(ctx, l.conn, request.Statement{Text: sqlLock(l.object)}, func(set int, _ []string, row []driver.Value) (err error) {
 		if set == 0 {
-			l.mark.After, err = lsnOf(row[0])
+			l.mark.After, err = request.LSN(row[0])
 			return err
 		}
 		if err := width(row, 6); err != nil {
@@ -79,7 +80,7 @@ func (l *tableLock) release(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseBound)
 	defer cancel()
 	var tranCount driver.Value
-	err := run(ctx, l.conn, statement{text: sqlEndTransaction}, func(_ int, _ []string, row []driver.Value) error {
+	err := request.Each(ctx, l.conn, request.Statement{Text: sqlEndTransaction}, func(_ int, _ []string, row []driver.Value) error {
 		tranCount = row[0]
 		return nil
 	})

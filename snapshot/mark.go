@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"example.com/mssqlcdc/checkpoint"
+	"example.com/mssqlcdc/internal/request"
 )
 
 // Mark is the moment at which the one pass over a table without a key began, by
@@ -35,20 +36,20 @@ func (r *Reader) Resolve(ctx context.Context, m Mark) (pos checkpoint.Position, 
 		offset      driver.Value
 		found       bool
 	)
-	s := statement{text: sqlResolve}
-	s.param("@after", "binary(10)", m.After[:])
-	s.param("@time", "datetime", m.Time.UTC().Format("2006-01-02T15:04:05.000"))
-	s.param("@instance", "nvarchar(128)", r.inst.Capture)
-	err = run(ctx, r.conn, s, func(set int, _ []string, row []driver.Value) (err error) {
+	s := request.Statement{Text: sqlResolve}
+	s.Param("@after", "binary(10)", m.After[:])
+	s.Param("@time", "datetime", m.Time.UTC().Format("2006-01-02T15:04:05.000"))
+	s.Param("@instance", "nvarchar(128)", r.inst.Capture)
+	err = request.Each(ctx, r.conn, s, func(set int, _ []string, row []driver.Value) (err error) {
 		switch set {
 		case 0:
 			offset = row[1]
-			next, err = lsnOf(row[0])
+			next, err = request.LSN(row[0])
 		case 1:
 			newest, err = proofOf(row)
 		default:
 			found = true
-			start, err = lsnOf(row[0])
+			start, err = request.LSN(row[0])
 		}
 		return err
 	})
@@ -63,7 +64,7 @@ func (r *Reader) Resolve(ctx context.Context, m Mark) (pos checkpoint.Position, 
 		return checkpoint.Position{}, false, nil
 	}
 	if newest.StartLSN.IsZero() {
-		pos = r.position(checkpoint.Proof{StartLSN: previous(next)}, start)
+		pos = r.position(checkpoint.Proof{StartLSN: request.Before(next)}, start)
 		pos.Proof = checkpoint.Proof{}
 		return pos, true, nil
 	}

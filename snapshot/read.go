@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"example.com/mssqlcdc/checkpoint"
+	"example.com/mssqlcdc/internal/request"
 	"example.com/mssqlcdc/internal/session"
 )
 
@@ -119,10 +120,10 @@ type filling struct {
 
 // run reads the statement's rows into the builder. It tells whether there may be
 // more than it read. Whatever happens, the request is over when it returns.
-func (f *filling) run(ctx context.Context, s statement, handover checkpoint.LSN, maxRows, maxBytes int) (full bool, err error) {
+func (f *filling) run(ctx context.Context, s request.Statement, handover checkpoint.LSN, maxRows, maxBytes int) (full bool, err error) {
 	r := f.reader
 	errFull := errors.New("the page is full")
-	err = run(ctx, r.conn, s, func(set int, _ []string, row []driver.Value) error {
+	err = request.Each(ctx, r.conn, s, func(set int, _ []string, row []driver.Value) error {
 		if set == 0 {
 			return f.server.scan(row)
 		}
@@ -188,7 +189,7 @@ func (p *proof) scan(row []driver.Value) (err error) {
 	if err := width(row, 3); err != nil {
 		return err
 	}
-	if p.reached, err = lsnOf(row[0]); err != nil {
+	if p.reached, err = request.LSN(row[0]); err != nil {
 		return err
 	}
 	now, ok := row[2].(time.Time)

@@ -13,6 +13,7 @@ import (
 
 	"example.com/mssqlcdc/checkpoint"
 	"example.com/mssqlcdc/internal/catalog"
+	"example.com/mssqlcdc/internal/request"
 	"example.com/mssqlcdc/internal/rowset"
 	"example.com/mssqlcdc/internal/session"
 )
@@ -98,7 +99,7 @@ func (r *Reader) admit(ctx context.Context) error {
 // try makes sure that the login may read the columns, and that the filter is a
 // condition on them.
 func (r *Reader) try(ctx context.Context) error {
-	err := run(ctx, r.conn, r.plan.check(), func(int, []string, []driver.Value) error { return nil })
+	err := request.Each(ctx, r.conn, r.plan.check(), func(int, []string, []driver.Value) error { return nil })
 	var denied *PermissionError
 	if r.opts.Filter != "" && session.IsFatal(err) && !errors.As(r.explain(err), &denied) {
 		return &FilterError{Table: r.plan.table, Filter: r.opts.Filter, Err: err}
@@ -175,14 +176,14 @@ func (r *Reader) Handover(ctx context.Context) (checkpoint.Position, error) {
 		start  checkpoint.LSN
 		found  bool
 	)
-	s := statement{text: sqlHandover, decl: declInstance, args: []driver.Value{r.inst.Capture}}
-	err := run(ctx, r.conn, s, func(_ int, names []string, row []driver.Value) (err error) {
+	s := request.Statement{Text: sqlHandover, Decl: declInstance, Args: []driver.Value{r.inst.Capture}}
+	err := request.Each(ctx, r.conn, s, func(_ int, names []string, row []driver.Value) (err error) {
 		if len(names) == 3 {
 			newest, err = proofOf(row)
 			return err
 		}
 		found = true
-		start, err = lsnOf(row[0])
+		start, err = request.LSN(row[0])
 		return err
 	})
 	switch {
@@ -200,7 +201,7 @@ func (r *Reader) Handover(ctx context.Context) (checkpoint.Position, error) {
 // instance has.
 func (r *Reader) position(newest checkpoint.Proof, start checkpoint.LSN) checkpoint.Position {
 	pos := checkpoint.Position{Instance: r.inst.Capture, LSN: newest.StartLSN, Done: true, Proof: newest}
-	if low := previous(start); newest.StartLSN.Compare(low) < 0 {
+	if low := request.Before(start); newest.StartLSN.Compare(low) < 0 {
 		pos.LSN, pos.Proof = low, checkpoint.Proof{}
 	}
 	return pos
@@ -209,7 +210,7 @@ func (r *Reader) position(newest checkpoint.Proof, start checkpoint.LSN) checkpo
 // proofOf reads start_lsn, tran_end_time and tran_id. The time is the wall clock
 // of the server, as in the positions of a stream.
 func proofOf(row []driver.Value) (p checkpoint.Proof, err error) {
-	if p.StartLSN, err = lsnOf(row[0]); err != nil {
+	if p.StartLSN, err = request.LSN(row[0]); err != nil {
 		return p, err
 	}
 	end, endOK := row[1].(time.Time)
@@ -222,29 +223,4 @@ func proofOf(row []driver.Value) (p checkpoint.Proof, err error) {
 	}
 	p.TranID = append([]byte(nil), id...)
 	return p, nil
-}
-
-// lsnOf reads a binary(10) cell; NULL is the zero LSN.
-func lsnOf(v driver.Value) (checkpoint.LSN, error) {
-	switch v := v.(type) {
-	case nil:
-		return checkpoint.LSN{}, nil
-	case []byte:
-		return checkpoint.LSNFromBytes(v)
-	}
-	return checkpoint.LSN{}, fmt.Errorf("reading an LSN: the driver gave a %T", v)
-}
-
-// previous is the largest LSN below l.
-func previous(l checkpoint.LSN) checkpoint.LSN {
-	if l.IsZero() {
-		return l
-	}
-	for i := len(l) - 1; i >= 0; i-- {
-		l[i]--
-		if l[i] != 0xff {
-			break
-		}
-	}
-	return l
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"example.com/mssqlcdc/internal/request"
 )
 
 // seek is one stretch of the key's index: an equality on a prefix of the key and
@@ -99,13 +101,13 @@ func (p *plan) firstDifference() string {
 }
 
 // bind gives a key's values as parameters.
-func (p *plan) bind(s *statement, bound string, k Key) error {
+func (p *plan) bind(s *request.Statement, bound string, k Key) error {
 	for i, c := range p.key {
 		v, err := c.arg(k.values[i])
 		if err != nil {
 			return fmt.Errorf("column %s of the key: %w", c.name, err)
 		}
-		s.param(bound+strconv.Itoa(i), c.decl, v)
+		s.Param(bound+strconv.Itoa(i), c.decl, v)
 	}
 	return nil
 }

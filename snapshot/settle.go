@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"example.com/mssqlcdc/internal/catalog"
+	"example.com/mssqlcdc/internal/request"
 	"example.com/mssqlcdc/internal/sqltype"
 )
 
@@ -20,7 +21,7 @@ func (r *Reader) settle(ctx context.Context, keys []Key) error {
 			return r.wrap(err)
 		}
 		var units []byte
-		err = run(ctx, r.conn, s, func(_ int, _ []string, row []driver.Value) error {
+		err = request.Each(ctx, r.conn, s, func(_ int, _ []string, row []driver.Value) error {
 			b, ok := row[0].([]byte)
 			if !ok && row[0] != nil {
 				return fmt.Errorf("reading the exact text of column %s: the driver gave a %T", column.Name, row[0])

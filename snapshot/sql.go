@@ -1,5 +1,7 @@
 package snapshot
 
+import "example.com/mssqlcdc/internal/request"
+
 // Pieces of the statements. Names that are put into them are quoted by
 // catalog.Quote; keys, LSNs and limits are parameters.
 const (
@@ -59,12 +61,12 @@ SELECT GETDATE(), DATEPART(TZOFFSET, SYSDATETIMEOFFSET()), ` + sqlPlace + `, @@T
 // pass is the statement that reads all of the table in one SNAPSHOT transaction.
 // The transaction begins with its first access to data, before the first result
 // set is sent; the message without text makes the server send that at once.
-func (p *plan) pass() statement {
+func (p *plan) pass() request.Statement {
 	list := p.list
 	if p.exact != "" {
 		list += ", " + p.exact
 	}
-	return statement{text: "SET XACT_ABORT ON;\n" + sqlSnapshot + `DECLARE @x int;
+	return request.Statement{Text: "SET XACT_ABORT ON;\n" + sqlSnapshot + `DECLARE @x int;
 BEGIN TRANSACTION;
 SELECT TOP (1) @x = 1 FROM ` + p.object + `;
 WAITFOR DELAY '00:00:00.010';

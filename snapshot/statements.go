@@ -5,14 +5,15 @@ import (
 	"strings"
 
 	"example.com/mssqlcdc/checkpoint"
+	"example.com/mssqlcdc/internal/request"
 	"example.com/mssqlcdc/internal/sqltype"
 )
 
 // begin starts a statement that reads the table: its isolation and the proof that
 // the server has reached the handover.
-func (p *plan) begin(s *statement, b *strings.Builder, handover checkpoint.LSN, iso Isolation) {
-	s.param("@high", "binary(10)", handover[:])
-	s.param("@instance", "nvarchar(128)", p.capture)
+func (p *plan) begin(s *request.Statement, b *strings.Builder, handover checkpoint.LSN, iso Isolation) {
+	s.Param("@high", "binary(10)", handover[:])
+	s.Param("@instance", "nvarchar(128)", p.capture)
 	b.WriteString(level(iso))
 	b.WriteString(sqlProveServer)
 }
@@ -26,20 +27,20 @@ func level(iso Isolation) string {
 
 // end closes what begin has opened. The session is left at its own level, so that
 // whoever uses it next does not read under SNAPSHOT unknowingly.
-func end(s *statement, b *strings.Builder) {
+func end(s *request.Statement, b *strings.Builder) {
 	b.WriteString(sqlEnd)
 	b.WriteString(sqlReadCommitted)
-	s.text = b.String()
+	s.Text = b.String()
 }
 
 // page is the statement for the first n rows after one key and up to another.
-func (p *plan) page(after, upto Key, handover checkpoint.LSN, n int, iso Isolation) (statement, error) {
-	var s statement
+func (p *plan) page(after, upto Key, handover checkpoint.LSN, n int, iso Isolation) (request.Statement, error) {
+	var s request.Statement
 	var b strings.Builder
 	p.begin(&s, &b, handover, iso)
-	s.param("@n", "int", int64(n))
+	s.Param("@n", "int", int64(n))
 	if err := p.bounds(&s, after, upto); err != nil {
-		return statement{}, err
+		return request.Statement{}, err
 	}
 	if !after.IsZero() && !upto.IsZero() {
 		b.WriteString(p.firstDifference())
@@ -56,7 +57,7 @@ func (p *plan) page(after, upto Key, handover checkpoint.LSN, n int, iso Isolati
 	return s, nil
 }
 
-func (p *plan) bounds(s *statement, after, upto Key) error {
+func (p *plan) bounds(s *request.Statement, after, upto Key) error {
 	if !after.IsZero() {
 		if err := p.bind(s, "@a", after); err != nil {
 			return err
@@ -71,13 +72,13 @@ func (p *plan) bounds(s *statement, after, upto Key) error {
 // bound is the statement for the n-th key after one, or the last of all when
 // there are fewer. The filter plays no part: a chunk is n rows to go over, however
 // few of them are wanted.
-func (p *plan) bound(after Key, handover checkpoint.LSN, n int, iso Isolation) (statement, error) {
-	var s statement
+func (p *plan) bound(after Key, handover checkpoint.LSN, n int, iso Isolation) (request.Statement, error) {
+	var s request.Statement
 	var b strings.Builder
 	p.begin(&s, &b, handover, iso)
-	s.param("@n", "int", int64(n))
+	s.Param("@n", "int", int64(n))
 	if err := p.bounds(&s, after, Key{}); err != nil {
-		return statement{}, err
+		return request.Statement{}, err
 	}
 	b.WriteString("DECLARE @got int = 0, @count int;\n")
 	seeks := p.seeks(!after.IsZero(), false)
@@ -100,24 +101,24 @@ func (p *plan) bound(after Key, handover checkpoint.LSN, n int, iso Isolation) (
 
 // exactText is the statement for the exact text of one cell of the row with a
 // key.
-func (p *plan) exactText(column string, variant bool, k Key, iso Isolation) (statement, error) {
-	s := statement{text: level(iso)}
+func (p *plan) exactText(column string, variant bool, k Key, iso Isolation) (request.Statement, error) {
+	s := request.Statement{Text: level(iso)}
 	if err := p.bind(&s, "@a", k); err != nil {
-		return statement{}, err
+		return request.Statement{}, err
 	}
 	expr := sqltype.ExactText(column)
 	if variant {
 		expr = exactVariant(column)
 	}
 	last := len(p.key) - 1
-	s.text += "SELECT " + expr + p.from(p.where("@a", last, p.key[last].expr+" = "+p.operand("@a", last)), false) + " OPTION (MAXDOP 1);\n" + sqlReadCommitted
+	s.Text += "SELECT " + expr + p.from(p.where("@a", last, p.key[last].expr+" = "+p.operand("@a", last)), false) + " OPTION (MAXDOP 1);\n" + sqlReadCommitted
 	return s, nil
 }
 
 // check is the statement that tries the select list and the filter without reading
 // rows: the server checks rights and names before it runs anything.
-func (p *plan) check() statement {
-	return statement{text: "SELECT TOP (0) " + p.list + p.from("", true)}
+func (p *plan) check() request.Statement {
+	return request.Statement{Text: "SELECT TOP (0) " + p.list + p.from("", true)}
 }
 
 // keyName is the name that the select list gives to a column of the key.

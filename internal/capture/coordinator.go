@@ -10,6 +10,7 @@ import (
 	"example.com/mssqlcdc/changetable"
 	"example.com/mssqlcdc/checkpoint"
 	"example.com/mssqlcdc/internal/catalog"
+	"example.com/mssqlcdc/internal/request"
 	"example.com/mssqlcdc/internal/session"
 )
 
@@ -426,7 +427,7 @@ func (c *coordinator) startPosition(ctx context.Context, t *Table, state *catalo
 		if !found {
 			return latest, nil
 		}
-		p := checkpoint.Position{LSN: before(first.LSN), Done: true}
+		p := checkpoint.Position{LSN: request.Before(first.LSN), Done: true}
 		if e, ok := t.earliest(); ok && p.Compare(e) < 0 {
 			return checkpoint.Position{}, nil // the whole of what is retained is younger
 		}

@@ -12,6 +12,7 @@ import (
 
 	"example.com/mssqlcdc/checkpoint"
 	"example.com/mssqlcdc/internal/crashpoint"
+	"example.com/mssqlcdc/internal/request"
 	"example.com/mssqlcdc/internal/session"
 	"example.com/mssqlcdc/snapshot"
 )
@@ -119,7 +120,7 @@ func (t *tableSnapshot) begin(ctx context.Context) error {
 	if capture == "" {
 		return snapshot.ErrNotStarted
 	}
-	retained := before(start)
+	retained := request.Before(start)
 	return w.borrow(ctx, func(conn *session.Conn) (err error) {
 		t.reader, err = snapshot.Open(ctx, conn, capture, snapshot.Options{Filter: filter, ReplaceInvalidText: f.cfg.ReplaceInvalidText})
 		if err != nil {
@@ -396,7 +397,7 @@ func (t *tableSnapshot) retained() error {
 		t.warned = true
 		f.cfg.Observer.Note(w.table.key(), fmt.Sprintf("its snapshot has taken %s, and changes are kept for %s only: give it more time with EXEC sys.sp_cdc_change_job @job_type = N'cleanup', @retention = %d", passed.Round(time.Minute), f.retention, int64(2*f.retention/time.Minute)))
 	}
-	if ok && before(start).Compare(t.pos.LSN) > 0 {
+	if ok && request.Before(start).Compare(t.pos.LSN) > 0 {
 		return &overtakenError{w.table.key(), t.pos.LSN}
 	}
 	return nil

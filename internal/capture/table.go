@@ -6,6 +6,7 @@ import (
 
 	"example.com/mssqlcdc/checkpoint"
 	"example.com/mssqlcdc/internal/catalog"
+	"example.com/mssqlcdc/internal/request"
 )
 
 // Table is a source table with its capture instances.
@@ -78,13 +79,13 @@ func (t *Table) stretch(pos checkpoint.Position, target checkpoint.LSN) (s stret
 	// The newest instance that begins at or before what comes next.
 	at := 0
 	for i := range started {
-		if before(started[i].StartLSN).Compare(pos.LSN) < 0 || before(started[i].StartLSN) == pos.LSN && pos.Done {
+		if request.Before(started[i].StartLSN).Compare(pos.LSN) < 0 || request.Before(started[i].StartLSN) == pos.LSN && pos.Done {
 			at = i
 		}
 	}
 	s = stretch{instance: &started[at], high: target}
 	if at+1 < len(started) {
-		if cut := before(started[at+1].StartLSN); cut.Compare(target) <= 0 {
+		if cut := request.Before(started[at+1].StartLSN); cut.Compare(target) <= 0 {
 			s.high, s.switches = cut, true
 		}
 	}
@@ -117,20 +118,9 @@ func (t *Table) start(capture string) (checkpoint.LSN, bool) {
 func (t *Table) earliest() (pos checkpoint.Position, ok bool) {
 	for i := range t.instances {
 		in := &t.instances[i]
-		if start := before(in.StartLSN); in.Started() && (!ok || start.Compare(pos.LSN) < 0) {
+		if start := request.Before(in.StartLSN); in.Started() && (!ok || start.Compare(pos.LSN) < 0) {
 			pos, ok = checkpoint.Position{Instance: in.Capture, LSN: start, Done: true}, true
 		}
 	}
 	return pos, ok
-}
-
-// before is the LSN just below l.
-func before(l checkpoint.LSN) checkpoint.LSN {
-	for i := len(l) - 1; i >= 0; i-- {
-		l[i]--
-		if l[i] != 0xff {
-			break
-		}
-	}
-	return l
 }

@@ -10,6 +10,7 @@ import (
 	"example.com/mssqlcdc/checkpoint"
 	"example.com/mssqlcdc/internal/catalog"
 	"example.com/mssqlcdc/internal/crashpoint"
+	"example.com/mssqlcdc/internal/request"
 	"example.com/mssqlcdc/internal/session"
 	"example.com/mssqlcdc/snapshot"
 )
@@ -417,7 +418,7 @@ func (w *worker) failed(ctx context.Context, err error) error {
 	case errors.As(err, &gap) && w.fresh:
 		// Nothing was read yet and the user asked for what is retained: begin where that begins now.
 		f.mu.Lock()
-		w.pos = checkpoint.Position{Instance: gap.Instance, LSN: before(gap.Start), Done: true}
+		w.pos = checkpoint.Position{Instance: gap.Instance, LSN: request.Before(gap.Start), Done: true}
 		f.mu.Unlock()
 		return nil
 	case errors.Is(err, changetable.ErrNotStarted), errors.Is(err, snapshot.ErrNotStarted):

@@ -4,63 +4,37 @@ import (
 	"context"
 	"database/sql/driver"
 	"fmt"
-	"io"
 	"time"
 
 	"example.com/mssqlcdc/checkpoint"
+	"example.com/mssqlcdc/internal/request"
 )
 
-// Querier runs a statement through sp_executesql: the text, the declaration of
-// its parameters, and their values in that order. session.Conn is one.
-type Querier interface {
-	Query(ctx context.Context, text, declaration string, args ...driver.Value) (driver.RowsNextResultSet, error)
-}
+// Querier runs a statement; session.Conn is one.
+type Querier = request.Querier
 
 // query runs a statement and gives the rows of its n-th result set to the n-th
 // function. It reads everything, so that nothing stays open.
-func query(ctx context.Context, q Querier, text, decl string, args []driver.Value, sets ...func(*cells)) (err error) {
-	rows, err := q.Query(ctx, text, decl, args...)
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if closeErr := rows.Close(); err == nil {
-			err = closeErr
-		}
-	}()
-	for n := 0; ; n++ {
-		if n >= len(sets) {
-			return fmt.Errorf("reading metadata: more than %d result sets", len(sets))
-		}
-		width := len(rows.Columns())
-		row := make([]driver.Value, width)
-		for {
-			err := rows.Next(row)
-			if err == io.EOF { //nolint:errorlint // the end of the rows is io.EOF itself
-				break
-			}
-			if err != nil {
-				return err
-			}
+func query(ctx context.Context, q Querier, text, decl string, args []driver.Value, sets ...func(*cells)) error {
+	scans := make([]func([]driver.Value) error, len(sets))
+	for i, scan := range sets {
+		scans[i] = func(row []driver.Value) error {
 			c := &cells{row: row}
-			sets[n](c)
-			if c.err == nil && c.next != width {
-				c.err = fmt.Errorf("%d columns read of %d", c.next, width)
+			scan(c)
+			if c.err == nil && c.next != len(row) {
+				c.err = fmt.Errorf("%d columns read of %d", c.next, len(row))
 			}
 			if c.err != nil {
-				return fmt.Errorf("reading metadata: result set %d: %w", n+1, c.err)
-			}
-		}
-		if !rows.HasNextResultSet() {
-			if n+1 < len(sets) {
-				return fmt.Errorf("reading metadata: %d result sets, want %d", n+1, len(sets))
+				return fmt.Errorf("reading metadata: result set %d: %w", i+1, c.err)
 			}
 			return nil
 		}
-		if err := rows.NextResultSet(); err != nil {
-			return err
-		}
 	}
+	n, err := request.Sets(ctx, q, request.Statement{Text: text, Decl: decl, Args: args}, scans...)
+	if err == nil && n < len(sets) {
+		err = fmt.Errorf("reading metadata: %d result sets, want %d", n, len(sets))
+	}
+	return err
 }
 
 // cells reads one row from left to right. The first cell of a wrong type is

@@ -122,6 +122,9 @@ func HasNumber(err error, numbers ...int32) bool {
 	return false
 }
 
+// IsDenied tells whether the server has refused a read for lack of a right.
+func IsDenied(err error) bool { return HasNumber(err, 229, 230, 262, 297, 22904) }
+
 // reusable tells whether a connection can go on after an error: the server has
 // reported it in a complete reply, and it is not of a class that ends sessions.
 func reusable(err error) bool {
