@@ -19,10 +19,10 @@ import (
 var processCaches = []string{"memory", "lru", "ttlru", "noop"}
 
 // cacheValue makes the cache resource of a label from the pipeline's YAML, with the caches that it may stand on.
-func (p *pipeline) cacheValue(label, key string) (*stores.Cache, func(context.Context) error, error) {
+func (p *document) cacheValue(label, key string) (*stores.Cache, func(context.Context) error, error) {
 	var wanted map[string]any
 	var labels []string
-	for _, c := range p.caches {
+	for _, c := range p.Caches {
 		if l, _ := c["label"].(string); l != "" {
 			labels = append(labels, l)
 			if l == label {
@@ -40,7 +40,7 @@ func (p *pipeline) cacheValue(label, key string) (*stores.Cache, func(context.Co
 	}
 	b := service.NewResourceBuilder()
 	b.SetLogger(slog.New(slog.DiscardHandler))
-	for _, c := range p.caches {
+	for _, c := range p.Caches {
 		text, err := json.Marshal(c)
 		if err != nil {
 			return nil, nil, fmt.Errorf("reading the cache resources: %w", err)

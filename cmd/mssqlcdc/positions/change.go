@@ -18,7 +18,7 @@ type plan func(stored map[string]checkpoint.Position) (*changes, error)
 
 // change takes the positions of an input as a running process does, shows what becomes of them, and writes it once that is
 // agreed to. Nobody else can write in between, where the store has a lease or a lock.
-func (c *call) change(ctx context.Context, p *pipeline, in *input, ask bool, plan plan) (err error) {
+func (c *call) change(ctx context.Context, p *document, in *input, ask bool, plan plan) (err error) {
 	held, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	in.store.Takeover = c.Bool("force")

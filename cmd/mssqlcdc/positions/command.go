@@ -15,6 +15,8 @@ import (
 	"syscall"
 
 	"github.com/urfave/cli/v2"
+
+	"example.com/mssqlcdc/cmd/mssqlcdc/pipeline"
 )
 
 // Options are the ends of the command that a test replaces.
@@ -47,7 +49,7 @@ func Command(o Options) *cli.Command {
 		return func(c *cli.Context) error {
 			ctx, stop := signal.NotifyContext(c.Context, os.Interrupt, syscall.SIGTERM)
 			defer stop()
-			args, err := arguments(c)
+			args, err := pipeline.Arguments(c, "mssqlcdc positions "+c.Command.Name)
 			if err != nil {
 				return err
 			}
@@ -109,45 +111,6 @@ type call struct {
 	*cli.Context
 	args []string // without flags
 	opts Options
-}
-
-// arguments gives what is not a flag. The parser of the command line ends at the first such word, and people write flags after
-// it, so the rest is looked through here.
-func arguments(c *cli.Context) (out []string, _ error) {
-	known := map[string]cli.Flag{}
-	for _, f := range c.Command.Flags {
-		for _, n := range f.Names() {
-			known[n] = f
-		}
-	}
-	words := c.Args().Slice()
-	for i := 0; i < len(words); i++ {
-		word := words[i]
-		if word == "--" {
-			return append(out, words[i+1:]...), nil
-		}
-		if len(word) < 2 || word[0] != '-' {
-			out = append(out, word)
-			continue
-		}
-		name, value, given := strings.Cut(strings.TrimLeft(word, "-"), "=")
-		f, ok := known[name]
-		if !ok {
-			return nil, fmt.Errorf("there is no flag %s; see mssqlcdc positions %s --help", word, c.Command.Name)
-		}
-		if _, isBool := f.(*cli.BoolFlag); isBool && !given {
-			value = "true"
-		} else if !given {
-			if i++; i == len(words) {
-				return nil, fmt.Errorf("flag %s needs a value", word)
-			}
-			value = words[i]
-		}
-		if err := c.Set(f.Names()[0], value); err != nil {
-			return nil, fmt.Errorf("flag %s: %w", word, err)
-		}
-	}
-	return out, nil
 }
 
 // confirm asks whether to write. Without anybody to answer it is an error: nothing is written that nobody has agreed to.

@@ -85,7 +85,7 @@ func readConnectTable(ctx context.Context, c *call, in *input) (f foreign, err e
 }
 
 // readConnectCache reads the value of a cache resource of the pipeline, or a file with it.
-func readConnectCache(ctx context.Context, c *call, p *pipeline) (f foreign, err error) {
+func readConnectCache(ctx context.Context, c *call, p *document) (f foreign, err error) {
 	label, file, key := c.String("source-cache"), c.String("value"), c.String("source-key")
 	if (label == "") == (file == "") {
 		return f, errors.New("give --source-cache, the label of the cache resource, or --value, a file with its value")

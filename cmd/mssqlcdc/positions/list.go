@@ -35,7 +35,7 @@ func list(ctx context.Context, c *call) error {
 	return nil
 }
 
-func listOne(ctx context.Context, c *call, p *pipeline, in *input) (_ *listing, err error) {
+func listOne(ctx context.Context, c *call, p *document, in *input) (_ *listing, err error) {
 	store, done, err := p.open(in)
 	if err != nil {
 		return nil, err

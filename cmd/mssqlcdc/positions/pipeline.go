@@ -2,18 +2,11 @@ package positions
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
-	"maps"
-	"os"
-	"path/filepath"
-	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/redpanda-data/benthos/v4/public/service"
 
+	"example.com/mssqlcdc/cmd/mssqlcdc/pipeline"
 	"example.com/mssqlcdc/internal/catalog"
 	"example.com/mssqlcdc/internal/session"
 	"example.com/mssqlcdc/internal/stores"
@@ -25,10 +18,7 @@ const (
 )
 
 // inputSpec are the fields of mssql_cdc that matter here, with their defaults; a test compares them with the input's.
-var inputSpec = service.NewConfigSpec().Fields(
-	service.NewStringField("connection_string"),
-	service.NewStringListField("include").Default([]any{}),
-	service.NewStringListField("exclude").Default([]any{}),
+var inputSpec = service.NewConfigSpec().Fields(pipeline.SourceFields()...).Fields(
 	service.NewStringField("start_from").Default("earliest"),
 	service.NewBoolField("stream_snapshot").Default(false),
 	service.NewStringAnnotatedEnumField("snapshot_mode", map[string]string{"none": "", "snapshot_and_stream": "", "snapshot_only": ""}).Optional(),
@@ -37,7 +27,6 @@ var inputSpec = service.NewConfigSpec().Fields(
 	service.NewStringField("checkpoint_file").Default(""),
 	service.NewStringField("checkpoint_cache_table_name").Default(defaultTable),
 	service.NewStringField("checkpoint_cache_connection_string").Default(""),
-	service.NewTLSToggledField("tls"),
 )
 
 // input is an mssql_cdc input, or what flags say in its place.
@@ -57,139 +46,36 @@ func (in *input) name() string {
 	return in.path
 }
 
-// pipeline is what is read of a pipeline's YAML. Components that this program does not have do not matter.
-type pipeline struct {
-	inputs []*input
-	caches []map[string]any
+// document is a pipeline's YAML, or what flags say in its place.
+type document struct {
+	*pipeline.Pipeline
+	inputs []*input // of the pipeline's inputs, in their order
 }
 
-// documentSpec are the parts of a pipeline in which inputs and caches are.
-var documentSpec = service.NewConfigSpec().Fields(
-	service.NewAnyField("input").Optional(),
-	service.NewAnyListField("input_resources").Optional(),
-	service.NewAnyListField("cache_resources").Optional(),
-)
-
-// loadPipeline reads a pipeline and files with resources. Environment variables are put in as run does it.
-func loadPipeline(file string, resources []string) (*pipeline, error) {
-	files := []string{file}
-	for _, pattern := range resources {
-		found, err := filepath.Glob(pattern)
-		if err == nil && len(found) == 0 {
-			err = errors.New("there is no such file")
-		}
-		if err != nil {
-			return nil, fmt.Errorf("reading resources %s: %w", pattern, err)
-		}
-		files = append(files, found...)
-	}
-	p := &pipeline{}
-	for _, f := range files {
-		text, err := os.ReadFile(f)
-		if err != nil {
-			return nil, fmt.Errorf("reading the pipeline: %w", err)
-		}
-		if err := p.add(interpolate(string(text), os.LookupEnv)); err != nil {
-			return nil, fmt.Errorf("reading %s: %w", f, err)
-		}
-	}
-	if len(p.inputs) == 0 {
-		return nil, fmt.Errorf("reading %s: it has no mssql_cdc input", file)
-	}
-	return p, nil
-}
-
-func (p *pipeline) add(text string) error {
-	doc, err := documentSpec.ParseYAML(text, nil)
-	if err != nil {
+// loadPipeline reads a pipeline and files with resources.
+func loadPipeline(file string, resources []string) (_ *document, err error) {
+	d := &document{}
+	d.Pipeline, err = pipeline.Load(file, resources, func(found *pipeline.Input) error {
+		in, err := parseInput(found)
+		d.inputs = append(d.inputs, in)
 		return err
-	}
-	if doc.Contains("input") {
-		v, err := doc.FieldAny("input")
-		if err != nil {
-			return err
-		}
-		if err := p.find("input", v); err != nil {
-			return err
-		}
-	}
-	list := func(name string, each func(path string, v any) error) error {
-		if !doc.Contains(name) {
-			return nil
-		}
-		items, err := doc.FieldAnyList(name)
-		if err != nil {
-			return err
-		}
-		for i, item := range items {
-			v, err := item.FieldAny()
-			if err != nil {
-				return err
-			}
-			if err := each(name+"."+strconv.Itoa(i), v); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	return errors.Join(
-		list("input_resources", p.find),
-		list("cache_resources", func(_ string, v any) error {
-			if m, ok := v.(map[string]any); ok {
-				p.caches = append(p.caches, m)
-			}
-			return nil
-		}))
+	})
+	return d, err
 }
 
-// find looks for inputs at any depth: below broker, sequence, read_until and others.
-func (p *pipeline) find(path string, v any) error {
-	switch v := v.(type) {
-	case []any:
-		for i, item := range v {
-			if err := p.find(path+"."+strconv.Itoa(i), item); err != nil {
-				return err
-			}
-		}
-	case map[string]any:
-		if fields, ok := v["mssql_cdc"].(map[string]any); ok {
-			label, _ := v["label"].(string)
-			in, err := parseInput(label, path, fields)
-			if err != nil {
-				return fmt.Errorf("%s.mssql_cdc: %w", path, err)
-			}
-			p.inputs = append(p.inputs, in)
-		}
-		for _, k := range slices.Sorted(maps.Keys(v)) {
-			if k == "mssql_cdc" {
-				continue
-			}
-			if err := p.find(path+"."+k, v[k]); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-func parseInput(label, path string, fields map[string]any) (*input, error) {
-	text, err := json.Marshal(fields)
+func parseInput(found *pipeline.Input) (*input, error) {
+	conf, err := pipeline.ParseFields(inputSpec, found)
 	if err != nil {
 		return nil, err
 	}
-	conf, err := inputSpec.ParseYAML(string(text), nil)
-	if err != nil {
-		return nil, err
-	}
-	in := &input{label: label, path: path}
-	var include, exclude []string
-	var tlsOn bool
+	in := &input{label: found.Label, path: found.Path}
+	src, err := pipeline.ParseSource(conf)
+	in.source = src.Session
 	read := func(name string, to *string) {
 		if err == nil {
 			*to, err = conf.FieldString(name)
 		}
 	}
-	read("connection_string", &in.source.ConnectionString)
 	read("start_from", &in.begin)
 	in.begin = "begins at " + in.begin
 	read("checkpoint_cache", &in.cache)
@@ -210,22 +96,10 @@ func parseInput(label, path string, fields map[string]any) (*input, error) {
 		in.begin = "begins with its snapshot"
 	}
 	if err == nil {
-		include, err = conf.FieldStringList("include")
-	}
-	if err == nil {
-		exclude, err = conf.FieldStringList("exclude")
-	}
-	if err == nil {
-		in.source.TLSConfig, tlsOn, err = conf.FieldTLSToggled("tls")
-	}
-	if err == nil {
-		in.tables, err = catalog.NewMatcher(include, exclude)
+		in.tables, err = catalog.NewMatcher(src.Include, src.Exclude)
 	}
 	if err != nil {
 		return nil, err
-	}
-	if !tlsOn {
-		in.source.TLSConfig = nil
 	}
 	in.finish()
 	return in, in.source.Validate()
@@ -239,7 +113,7 @@ func (in *input) finish() {
 }
 
 // choose gives the input that the flags name. Several are given only where all of them can be used.
-func (c *call) choose(all bool) (*pipeline, []*input, error) {
+func (c *call) choose(all bool) (*document, []*input, error) {
 	if c.IsSet("connection") || c.IsSet("file") {
 		in := &input{
 			path: "--connection", source: session.Config{ConnectionString: c.String("connection")}, begin: "begins where start_from says",
@@ -255,7 +129,7 @@ func (c *call) choose(all bool) (*pipeline, []*input, error) {
 		} else {
 			in.path = "--file"
 		}
-		return &pipeline{inputs: []*input{in}}, []*input{in}, err
+		return &document{Pipeline: &pipeline.Pipeline{}, inputs: []*input{in}}, []*input{in}, err
 	}
 	if len(c.args) == 0 {
 		return nil, nil, errors.New("name a pipeline's YAML, or give --connection or --file")
@@ -265,31 +139,19 @@ func (c *call) choose(all bool) (*pipeline, []*input, error) {
 		return nil, nil, err
 	}
 	c.args = c.args[1:]
-	chosen := p.inputs
-	switch label, index := c.String("label"), c.Int("index"); {
-	case label != "":
-		chosen = slices.DeleteFunc(slices.Clone(chosen), func(in *input) bool { return in.label != label })
-	case index >= len(chosen):
-		chosen = nil
-	case index >= 0:
-		chosen = chosen[index : index+1]
+	numbers, err := p.Choose(c.String("label"), c.Int("index"), all)
+	if err != nil {
+		return nil, nil, err
 	}
-	if len(chosen) == 1 || all && len(chosen) > 1 {
-		return p, chosen, nil
+	var chosen []*input
+	for _, n := range numbers {
+		chosen = append(chosen, p.inputs[n])
 	}
-	var names []string
-	for i, in := range p.inputs {
-		label := "no label"
-		if in.label != "" {
-			label = "label " + in.label
-		}
-		names = append(names, fmt.Sprintf("%d: %s, at %s", i, label, in.path))
-	}
-	return nil, nil, fmt.Errorf("choose one mssql_cdc input with --label or --index: %s", strings.Join(names, "; "))
+	return p, chosen, nil
 }
 
 // open opens the store of an input. done closes the cache resource, if there is one.
-func (p *pipeline) open(in *input) (_ stores.Store, done func(context.Context) error, _ error) {
+func (p *document) open(in *input) (_ stores.Store, done func(context.Context) error, _ error) {
 	done = func(context.Context) error { return nil }
 	conf := in.store
 	if in.cache != "" {

@@ -1,4 +1,4 @@
-package positions
+package pipeline
 
 import (
 	"encoding/base64"
