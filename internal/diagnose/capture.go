@@ -28,7 +28,9 @@ func (r *run) capture() bool {
 		})
 	}
 	r.scanErrors()
-	if !db.ReadOnly {
+	if db.ReadOnly {
+		r.add(Finding{Check: "capture job", Severity: Info, Message: "The database is read-only here: jobs and their retention are on the primary, and were not checked."})
+	} else {
 		r.jobs()
 	}
 	return true
@@ -41,13 +43,11 @@ func (r *run) late() bool {
 
 func (r *run) scanErrors() {
 	if !r.access.ViewState {
-		if r.late() {
-			r.add(Finding{
-				Check: "capture errors", Severity: Info,
-				Message: fmt.Sprintf("Login %s may not read sys.dm_cdc_errors, where the capture job says what stops it.", r.access.Login),
-				Remedy:  "GRANT VIEW DATABASE STATE TO " + catalog.Quote(r.access.User) + ";",
-			})
-		}
+		r.add(Finding{
+			Check: "capture errors", Severity: Info,
+			Message: fmt.Sprintf("Login %s may not read sys.dm_cdc_errors, where the capture job says what stops it.", r.access.Login),
+			Remedy:  "GRANT VIEW DATABASE STATE TO " + catalog.Quote(r.access.User) + ";",
+		})
 		return
 	}
 	var errs []catalog.ScanError
@@ -83,9 +83,7 @@ func (r *run) jobs() {
 	})
 	db := r.report.Database
 	if err != nil {
-		if r.late() {
-			r.skip("capture job", err, "")
-		}
+		r.skip("capture job", err, "")
 		return
 	}
 	if db.Azure() && db.EngineEdition == 5 {

@@ -35,7 +35,8 @@ type Finding struct {
 	Severity Severity
 	Table    string // schema.table, or "" for the whole database
 	Message  string // a sentence
-	Remedy   string // T-SQL that mends it, or ""
+	Remedy   string // T-SQL that mends it, or words for it that many tables share, or ""
+	Script   string // T-SQL for this table where Remedy is words, its cost as a comment
 	Err      error  // the error behind it, if there is one
 }
 
@@ -51,6 +52,14 @@ func (f Finding) String() string {
 		b.WriteString(" To mend it: " + f.Remedy)
 	}
 	return b.String()
+}
+
+// SQL is the T-SQL that mends it, or "".
+func (f Finding) SQL() string {
+	if f.Script != "" {
+		return f.Script
+	}
+	return f.Remedy
 }
 
 // Worst returns the errors among the findings as one error, or nil.

@@ -38,12 +38,16 @@ func (r *run) tables() bool {
 		}
 	}
 	// A table that cannot be seen may be the one that is looked for.
-	unseen, remedy := "", "EXEC sys.sp_cdc_enable_table @source_schema = N'dbo', @source_name = N'…', @role_name = NULL;"
+	unseen, remedy := "", enableTable(catalog.Name{Schema: "dbo", Object: "…"})
 	if hidden > 0 {
 		unseen = fmt.Sprintf(" Login %s may not see the source tables of %d capture instances.", r.access.Login, hidden)
 		remedy = grant
 	}
 	for _, pattern := range r.matcher.Unmatched(all) {
+		remedy := remedy
+		if name, ok := literal(pattern); ok && hidden == 0 {
+			remedy = enableTable(name)
+		}
 		r.add(Finding{
 			Check: "tables", Severity: Error,
 			Message: fmt.Sprintf("The include pattern %s matches no table with change data capture. A pattern has to match the whole of schema.table, case included.", pattern) + unseen,
@@ -95,15 +99,21 @@ func (r *run) instance(short *catalog.Instance, count int) {
 		warn("instance", fmt.Sprintf("The capture job has not handled capture instance %s yet; it is read once the job has.", inst.Capture), "EXEC sys.sp_cdc_start_job N'capture';")
 	}
 	if inst.PartitionSwitch {
-		warn("partition switch", "ALTER TABLE … SWITCH PARTITION is allowed on this table, and rows that it moves are not captured; after a switch the table has to be read again from a snapshot.",
-			"enable the table with @allow_partition_switch = 0")
+		r.add(Finding{
+			Check: "partition switch", Severity: Warning, Table: table,
+			Message: "ALTER TABLE … SWITCH PARTITION is allowed on this table, and rows that it moves are not captured; after a switch the table has to be read again from a snapshot.",
+			Remedy:  "enable the table with @allow_partition_switch = 0", Script: enableAgain(inst, false),
+		})
 	}
 	if inst.DropPending {
 		warn("instance", fmt.Sprintf("Capture instance %s is being dropped.", inst.Capture), "")
 	}
 	if !inst.HasCommandID {
-		warn("change table", fmt.Sprintf("The change table %s has no __$command_id: changes within a transaction are ordered by __$seqval only, and a page is as large as its largest transaction.", inst.ChangeTable),
-			"disable and enable change data capture for the table")
+		r.add(Finding{
+			Check: "change table", Severity: Warning, Table: table,
+			Message: fmt.Sprintf("The change table %s has no __$command_id: changes within a transaction are ordered by __$seqval only, and a page is as large as its largest transaction.", inst.ChangeTable),
+			Remedy:  "disable and enable change data capture for the table", Script: enableAgain(inst, inst.PartitionSwitch),
+		})
 	}
 	if count == 1 && len(inst.Key) == 0 {
 		r.add(Finding{Check: "key", Severity: Info, Table: table, Message: "There is no primary key, nor a unique index over captured columns that cannot be NULL, so messages have no key."})
