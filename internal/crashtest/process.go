@@ -27,8 +27,9 @@ type Process struct {
 	ended chan struct{}
 	err   error // of its end, when ended is closed
 
-	// Delay is how long a batch waits for its answer.
+	// Delay is how long a batch waits for its answer. Kind says that none is refused.
 	Delay atomic.Int64
+	Kind  atomic.Bool
 
 	mu   sync.Mutex
 	last crashpoint.Point
@@ -85,6 +86,9 @@ func (p *Process) serve(reports, answers *os.File, rng *rand.Rand) {
 			<-time.NewTimer(delay).C
 		}
 		n := rng.IntN(2 * refuseOneIn)
+		if p.Kind.Load() {
+			n = 2
+		}
 		p.lab.journal.add(p.Run, r.Batch, n > 1, n == 0)
 		answer := "yes\n"
 		if n <= 1 {

@@ -18,6 +18,7 @@ const bound = 60 * time.Second
 func (l *Lab) Settle(stopWriting func()) {
 	l.t.Helper()
 	p := l.Start(0)
+	p.Kind.Store(true) // or it could be stopped before what follows a refused batch has come again
 	missing := map[string]bool{}
 	for _, n := range l.workload.Tables {
 		if pos, stored := l.starts[p.Run][n.stored()]; !stored || pos.Snapshot != nil {
