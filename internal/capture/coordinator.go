@@ -360,7 +360,7 @@ func (c *coordinator) add(ctx context.Context, t *Table, state *catalog.State, o
 		f.saver.start(t.key(), pos, stored)
 	}
 	f.mu.Lock()
-	f.workers[t.id] = w
+	f.workers[t.id], f.found = w, true
 	f.lanes[l] = true
 	f.mu.Unlock()
 	f.cfg.Observer.State(t.key(), Streaming, nil)

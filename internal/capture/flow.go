@@ -43,6 +43,7 @@ type Flow struct {
 
 	mu      sync.Mutex
 	workers map[int32]*worker // by source object
+	found   bool              // there was a table
 	lanes   map[*lane]bool    // also of tables that are gone
 	ready   []*lane           // lanes to look at, in turn
 	queued  map[*lane]bool

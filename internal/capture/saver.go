@@ -65,7 +65,7 @@ func (s *saver) move(positions map[string]checkpoint.Position, acked bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for table, p := range positions {
-		if old, ok := s.done[table]; ok && p.Compare(old) <= 0 && !begunAnew(p, old) {
+		if old, ok := s.done[table]; ok && !replaces(p, old) {
 			continue // a position never goes back
 		}
 		s.done[table] = p
@@ -75,9 +75,10 @@ func (s *saver) move(positions map[string]checkpoint.Position, acked bool) {
 	s.news = make(chan struct{})
 }
 
-// begunAnew tells whether p is of a snapshot that was begun after that of old, at the same LSN or later.
-func begunAnew(p, old checkpoint.Position) bool {
-	return p.Snapshot != nil && old.Snapshot != nil && p.Snapshot.ID != old.Snapshot.ID && p.LSN.Compare(old.LSN) >= 0
+// replaces tells whether p comes after old, or is of a snapshot that was begun after that of old, at the same LSN or later.
+func replaces(p, old checkpoint.Position) bool {
+	anew := p.Snapshot != nil && old.Snapshot != nil && p.Snapshot.ID != old.Snapshot.ID && p.LSN.Compare(old.LSN) >= 0
+	return anew || p.Compare(old) > 0
 }
 
 // keep waits until the store has the handover of a snapshot. allowed ends the wait with its error, gone with none.

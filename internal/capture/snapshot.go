@@ -134,12 +134,12 @@ func (t *tableSnapshot) begin(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
+			handover.Snapshot = &checkpoint.Snapshot{ID: newSnapshotID()}
 			// A server that lags may not have what the table has come to, or what cleanup has left of it.
-			if want := maxLSN(t.pos.LSN, retained); handover.LSN.Compare(want) < 0 {
-				return &snapshot.BehindError{Table: w.table.key(), Want: want, Server: handover.LSN}
+			if handover.LSN.Compare(retained) < 0 || !replaces(handover, t.pos) {
+				return &snapshot.BehindError{Table: w.table.key(), Want: maxLSN(t.pos.LSN, retained), Server: handover.LSN}
 			}
 			t.pos = handover
-			t.pos.Snapshot = &checkpoint.Snapshot{ID: newSnapshotID()}
 			f.mu.Lock()
 			w.pos, w.wanted = t.pos, false
 			f.mu.Unlock()
@@ -484,15 +484,18 @@ func (w *worker) borrow(ctx context.Context, fn func(*session.Conn) error) error
 	return err
 }
 
-// snapshotsDone ends a flow that only takes snapshots, once nothing of any is left.
+// snapshotsDone ends a flow that only takes snapshots, once nothing of any is left. Tables that have gone are not waited for.
 func (f *Flow) snapshotsDone() {
 	if !f.cfg.Snapshots.Only {
 		return
 	}
 	f.mu.Lock()
-	done := len(f.workers) > 0
+	done := f.found
 	for _, w := range f.workers {
-		done = done && w.taken && w.lane.empty()
+		done = done && w.taken
+	}
+	for l := range f.lanes {
+		done = done && l.empty()
 	}
 	f.mu.Unlock()
 	if done {

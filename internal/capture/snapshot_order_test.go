@@ -164,3 +164,25 @@ func TestHandoverOnAReplicaThatIsBehind(t *testing.T) {
 		}
 	})
 }
+
+// A flow that only takes snapshots does not wait for a table that has gone.
+func TestSnapshotOnlyOfATableThatGoes(t *testing.T) {
+	bubble(t, mssqltest.Config{CaptureStopped: true}, func(r *rig) {
+		r.cfg.Snapshots = Snapshots{On: true, Only: true, ChunkRows: 100, Tables: 1}
+		r.tables("a")
+		f, err := Start(context.Background(), r.cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.until(10*time.Second, "waiting for the capture job", func() bool { s, _ := r.seen.is("a"); return s == Waiting })
+		r.disable("a", "dbo_a")
+		bounded, cancel := context.WithTimeout(context.Background(), time.Minute)
+		defer cancel()
+		if b, err := f.Next(bounded); !errors.Is(err, ErrSnapshotsDone) {
+			t.Errorf("%v, %v; want the end", b, err)
+		}
+		if err := f.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+}
