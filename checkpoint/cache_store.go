@@ -21,10 +21,9 @@ type CacheConfig struct {
 // same key overwrite each other's positions. What it does not write over is a value that is not positions of this key.
 type CacheStore struct {
 	cfg  CacheConfig
-	turn chan struct{} // holds a token while nobody uses the cache and the fields below
+	turn // of the cache and the field below
 
 	positions map[string]Position // nil before a Load that worked
-	closed    bool
 }
 
 var _ Store = (*CacheStore)(nil)
@@ -34,29 +33,8 @@ func NewCacheStore(cfg CacheConfig) (*CacheStore, error) {
 	if cfg.Get == nil || cfg.Set == nil || cfg.Key == "" {
 		return nil, errors.New("configuring positions in a cache: there is no cache or no key")
 	}
-	s := &CacheStore{cfg: cfg, turn: make(chan struct{}, 1)}
-	s.turn <- struct{}{}
-	return s, nil
+	return &CacheStore{cfg: cfg, turn: newTurn()}, nil
 }
-
-// take waits for the cache.
-func (s *CacheStore) take(ctx context.Context) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	select {
-	case <-s.turn:
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-	if s.closed {
-		s.turn <- struct{}{}
-		return ErrClosed
-	}
-	return nil
-}
-
-func (s *CacheStore) give() { s.turn <- struct{}{} }
 
 // Load reads the value; there are no positions when there is none. A foreign value is an error, and nothing is saved after it.
 func (s *CacheStore) Load(ctx context.Context) (map[string]Position, error) {
@@ -149,14 +127,8 @@ func (s *CacheStore) change(ctx context.Context, edit func(map[string]Position) 
 
 // Close ends the use of the cache, within ctx.
 func (s *CacheStore) Close(ctx context.Context) error {
-	select {
-	case <-s.turn:
-	default:
-		select {
-		case <-s.turn:
-		case <-ctx.Done():
-			return fmt.Errorf("closing the positions in the cache: %w", ctx.Err())
-		}
+	if err := s.takeToClose(ctx); err != nil {
+		return fmt.Errorf("closing the positions in the cache: %w", err)
 	}
 	s.closed = true
 	s.give()

@@ -52,13 +52,12 @@ type SQLStore struct {
 	cfg   SQLConfig
 	texts map[int][2]string // of saves, by number of positions
 
-	turn chan struct{} // holds a token while nobody uses the session and the fields below
+	turn // of the session and the fields below
 
 	session Session
 	found   bool // the table exists
 	held    bool
 	epoch   int64
-	closed  bool
 	closing chan struct{} // closed with the store
 
 	mu      sync.Mutex    // of the fields below; never held while anything is waited for
@@ -89,9 +88,7 @@ func NewSQLStore(cfg SQLConfig) (*SQLStore, error) {
 	if n := len(utf16.Encode([]rune(cfg.Owner))); n > 200 {
 		return nil, fmt.Errorf("configuring the checkpoint table: the owner has %d characters, more than 200", n)
 	}
-	s := &SQLStore{cfg: cfg, texts: map[int][2]string{}, turn: make(chan struct{}, 1), closing: make(chan struct{}), lost: make(chan struct{})}
-	s.turn <- struct{}{}
-	return s, nil
+	return &SQLStore{cfg: cfg, texts: map[int][2]string{}, turn: newTurn(), closing: make(chan struct{}), lost: make(chan struct{})}, nil
 }
 
 func newOwner() string {
@@ -103,25 +100,6 @@ func newOwner() string {
 	_, _ = rand.Read(b[:]) // it never fails
 	return fmt.Sprintf("%s/%d/%s", host, os.Getpid(), hex.EncodeToString(b[:]))
 }
-
-// take waits for the session.
-func (s *SQLStore) take(ctx context.Context) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	select {
-	case <-s.turn:
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-	if s.closed {
-		s.turn <- struct{}{}
-		return ErrClosed
-	}
-	return nil
-}
-
-func (s *SQLStore) give() { s.turn <- struct{}{} }
 
 // Load opens the session, makes the table if it is missing, waits for the lease, and gives the positions. After ErrLeaseLost it is
 // called again. One Load runs at a time.
@@ -203,14 +181,8 @@ func (s *SQLStore) Peek(ctx context.Context) (positions map[string]Position, hol
 // running. With a ctx that has ended the lease is left to expire.
 func (s *SQLStore) Close(ctx context.Context) error {
 	s.stopRenewing()
-	select {
-	case <-s.turn:
-	default:
-		select {
-		case <-s.turn:
-		case <-ctx.Done():
-			return fmt.Errorf("closing the store of %s in %s: %w", s.cfg.Key, s.cfg.Table, ctx.Err())
-		}
+	if err := s.takeToClose(ctx); err != nil {
+		return fmt.Errorf("closing the store of %s in %s: %w", s.cfg.Key, s.cfg.Table, err)
 	}
 	err := s.closeInTurn(ctx)
 	s.give()
