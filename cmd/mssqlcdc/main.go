@@ -1,5 +1,5 @@
 // Command mssqlcdc is Benthos with the components of this project, a Prometheus exporter, a demo that needs no server, and
-// the command positions.
+// the commands doctor and positions.
 package main
 
 import (
@@ -18,6 +18,7 @@ import (
 	mssql "github.com/microsoft/go-mssqldb"
 
 	_ "example.com/mssqlcdc"
+	"example.com/mssqlcdc/cmd/mssqlcdc/doctor"
 	"example.com/mssqlcdc/cmd/mssqlcdc/positions"
 	"example.com/mssqlcdc/internal/outcome"
 	"example.com/mssqlcdc/internal/session"
@@ -33,6 +34,7 @@ func main() {
 		service.CLIOptSetBinaryName("mssqlcdc"),
 		service.CLIOptSetProductName("mssqlcdc"),
 		service.CLIOptAddCommand(demoCommand()),
+		service.CLIOptAddCommand(doctor.Command(os.Stdout)),
 		service.CLIOptAddCommand(positions.Command(positions.Options{In: os.Stdin, Out: os.Stdout, Terminal: isTerminal(os.Stdin)})),
 	)
 	if err == nil {

@@ -194,6 +194,10 @@ func TestExitCodes(t *testing.T) {
 		{"a config that is not there", []string{"run", filepath.Join(dir, "none.yaml")}, 1, "none.yaml"},
 		{"lint of a good config", []string{"lint", filepath.Join(dir, "stop.yaml")}, 0, ""},
 		{"lint of a bad config", []string{"lint", filepath.Join(dir, "lint.yaml")}, 1, "no_such_field"},
+		{"doctor of a good database", []string{"doctor", filepath.Join(dir, "stop.yaml")}, 0, "All is well."},
+		{"doctor of a login that is refused", []string{"doctor", "--connection", strings.Replace(dsn, "sa:", "sb:", 1)}, 1, "check user name and password"},
+		{"doctor of a config that is not there", []string{"doctor", filepath.Join(dir, "none.yaml")}, 2, "none.yaml"},
+		{"doctor with a flag that does not exist", []string{"doctor", "--no-such-flag"}, 2, "no-such-flag"},
 		{"version", []string{"--version"}, 0, version},
 		{"an unknown command", []string{"positionss"}, 1, "positionss"},
 	} {
@@ -230,6 +234,30 @@ func TestExitCodes(t *testing.T) {
 			t.Errorf("exit code %d\n%s", code, p.stderr.String())
 		}
 	})
+}
+
+// Ctrl-C ends doctor, which says so, while it waits for a server that accepts connections and never answers.
+func TestDoctorIsInterrupted(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }() // nothing is sent on it
+	p := newProgram(t, "doctor", "--connection", "sqlserver://sa:secret@"+l.Addr().String()+"?database=shop")
+	if err := p.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	conn, err := l.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close() }() // nothing is sent on it
+	if err := p.cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	if code := p.code(t, p.cmd.Wait()); code != 1 || !strings.Contains(p.stderr.String(), "doctor: interrupted") {
+		t.Errorf("exit code %d\n%s\n%s", code, p.stdout.String(), p.stderr.String())
+	}
 }
 
 // watched says when a text has come. One goroutine writes a process's output; the buffer is no part of it, or its ReadFrom would

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"example.com/mssqlcdc/internal/catalog"
@@ -81,7 +82,11 @@ func (r *run) fail(check string, err error) bool {
 
 // skip adds that a check could not be made.
 func (r *run) skip(check string, err error, remedy string) {
-	r.add(Finding{Check: check, Severity: Info, Message: fmt.Sprintf("This could not be checked: %v.", err), Remedy: remedy, Err: err})
+	text := strings.TrimRight(err.Error(), ".")
+	if why := Explain(err); why != "" {
+		text = fmt.Sprintf("%s (%s)", why, text)
+	}
+	r.add(Finding{Check: check, Severity: Info, Message: "This could not be checked: " + text + ".", Remedy: remedy, Err: err})
 }
 
 // ask runs one question on a connection that works, opening another if an
