@@ -8,8 +8,14 @@ import (
 	"example.com/mssqlcdc/internal/catalog"
 )
 
-// literal gives the table that an include pattern means when no other name matches it.
+// plain is a name that people write as a pattern, its dot as it is.
+var plain = regexp.MustCompile(`^\w+\.\w+$`)
+
+// literal gives the table that an include pattern means, when that is one.
 func literal(pattern string) (catalog.Name, bool) {
+	if plain.MatchString(pattern) {
+		pattern = regexp.QuoteMeta(pattern)
+	}
 	re, err := regexp.Compile(pattern)
 	if err != nil {
 		return catalog.Name{}, false
