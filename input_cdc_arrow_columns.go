@@ -33,6 +33,9 @@ const (
 	changeFixed // how many are always there
 )
 
+// isChangeColumn tells a field that mssql_cdc has added to the columns of a table.
+func isChangeColumn(f arrow.Field) bool { return f.Metadata.FindKey(changeMeta) >= 0 }
+
 // changeFields are the fields of the change columns.
 func (w *messageWriter) changeFields() []arrow.Field {
 	text, ms := arrow.BinaryTypes.String, &arrow.TimestampType{Unit: arrow.Millisecond, TimeZone: "UTC"}
@@ -60,6 +63,12 @@ func (w *messageWriter) changeFields() []arrow.Field {
 	return fields
 }
 
+// The lengths of an LSN and of a change's event id in text.
+const (
+	lsnText   = 22
+	eventText = 52
+)
+
 // changeColumns makes the change columns of the writer's chosen rows.
 type changeColumns struct {
 	writer *messageWriter
@@ -85,6 +94,9 @@ func newChangeColumns(w *messageWriter) *changeColumns {
 	c.committed, c.command = c.all[changeCommitTime].(*array.TimestampBuilder), c.all[changeCommandID].(*array.Int32Builder)
 	c.seqval = c.all[changeSeqVal].(*array.StringBuilder)
 	c.changed, c.unchanged = c.all[changeChanged].(*array.ListBuilder), c.all[changeUnchanged].(*array.ListBuilder)
+	c.lsn.ReserveData(lsnText * len(w.chosen))
+	c.seqval.ReserveData(lsnText * len(w.chosen))
+	c.event.ReserveData(eventText * len(w.chosen))
 	rest := c.all[changeFixed:]
 	if w.extra["source_ts_ms"] {
 		c.begun, rest = rest[0].(*array.TimestampBuilder), rest[1:]

@@ -53,7 +53,9 @@ func (l *bulkLanding) columnsOf(i int) ([][2]string, error) {
 		for n, rec := range records {
 			if n == 0 {
 				for _, f := range rec.Schema().Fields() {
-					out = append(out, [2]string{f.Name, declarationOfArrow(f)})
+					if !isChangeColumn(f) {
+						out = append(out, [2]string{f.Name, declarationOfArrow(f)})
+					}
 				}
 			}
 			rec.Release()
@@ -109,7 +111,11 @@ func declarationOfCommon(c schema.Common) string {
 
 // declarationOfArrow is the type that takes every value of an Arrow field: the SQL Server type that it names, if it does.
 func declarationOfArrow(f arrow.Field) string {
-	if t, err := sqltype.FromField(f); err == nil && t.Kind() != sqltype.Variant && t.Kind() != sqltype.RowVersion {
+	t, err := sqltype.FromField(f)
+	if err != nil {
+		t, err = sqltype.FromExportedField(f)
+	}
+	if err == nil && t.Kind() != sqltype.Variant && t.Kind() != sqltype.RowVersion {
 		return bulkBaseType(t)
 	}
 	switch t := f.Type.(type) {

@@ -199,6 +199,8 @@ func writable(t *bulkload.Target, rec arrow.RecordBatch, ignoreUnknown bool) (ar
 	for n, f := range rec.Schema().Fields() {
 		i := t.Column(f.Name)
 		switch {
+		case i < 0 && isChangeColumn(f):
+			continue
 		case i < 0 && !ignoreUnknown:
 			return nil, &body.CellError{Column: f.Name, Err: errors.New("the table has no such column; remove the field from the message, add the column, or set on_unknown_field to ignore")}
 		case i < 0 || !t.Columns[i].Writable():

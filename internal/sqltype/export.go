@@ -1,6 +1,7 @@
 package sqltype
 
 import (
+	"fmt"
 	"math"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -38,4 +39,22 @@ func (t Type) ExportedField(name string) (arrow.Field, error) {
 	f := t.Field(name)
 	f.Type = out
 	return f, nil
+}
+
+// FromExportedField reads the type back from a field that ExportedField made.
+func FromExportedField(f arrow.Field) (Type, error) {
+	decl, ok := f.Metadata.GetValue(metaType)
+	if !ok {
+		return Type{}, fmt.Errorf("reading the type of column %s: the field has no %s metadata", f.Name, metaType)
+	}
+	t, err := Parse(decl)
+	if err != nil {
+		return Type{}, fmt.Errorf("reading the type of column %s: %w", f.Name, err)
+	}
+	t.Nullable = f.Nullable
+	t.Collation, _ = f.Metadata.GetValue(metaCollation)
+	if out, err := t.Exported(); err != nil || !arrow.TypeEqual(f.Type, out) {
+		return Type{}, fmt.Errorf("reading the type of column %s: %s is not exported as %s", f.Name, t, f.Type)
+	}
+	return t, nil
 }

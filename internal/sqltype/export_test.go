@@ -45,6 +45,14 @@ func TestExportedFieldKeepsWhatItWas(t *testing.T) {
 	if decl, _ := f.Metadata.GetValue(metaType); f.Name != "at" || f.Type.String() != "timestamp[ms]" || decl != "datetime2(3)" || !f.Nullable {
 		t.Errorf("the field is %v", f)
 	}
+	if typ, err := FromExportedField(f); err != nil || typ.String() != "datetime2(3)" || !typ.Nullable {
+		t.Errorf("the type comes back as %v: %v", typ, err)
+	}
+	for _, wrong := range []arrow.Field{{Name: "at", Type: f.Type}, {Name: "at", Type: arrow.PrimitiveTypes.Int64, Metadata: f.Metadata}} {
+		if typ, err := FromExportedField(wrong); err == nil {
+			t.Errorf("%v was read as %v", wrong, typ)
+		}
+	}
 	if _, err := (Type{Name: "nothing"}).ExportedField("x"); err == nil {
 		t.Error("a type without a rule has a field")
 	}
