@@ -1,8 +1,8 @@
 package mssqlcdc
 
 import (
+	"encoding/binary"
 	"encoding/hex"
-	"fmt"
 	"strconv"
 
 	"github.com/redpanda-data/benthos/v4/public/service"
@@ -78,7 +78,9 @@ func (w *messageWriter) operation(op int32) string {
 func appendEventID(dst []byte, p *changetable.Page, row int) []byte {
 	lsn, seq := p.LSN(row), p.SeqVal(row)
 	dst = hex.AppendEncode(dst, lsn[:])
-	dst = fmt.Appendf(dst, "-%08x-", uint32(p.CommandID(row)))
-	dst = hex.AppendEncode(dst, seq[:])
+	var command [4]byte
+	binary.BigEndian.PutUint32(command[:], uint32(p.CommandID(row)))
+	dst = hex.AppendEncode(append(dst, '-'), command[:])
+	dst = hex.AppendEncode(append(dst, '-'), seq[:])
 	return strconv.AppendInt(append(dst, '-'), int64(p.Operation(row)), 10)
 }
