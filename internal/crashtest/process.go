@@ -156,13 +156,13 @@ func (p *Process) Last() (crashpoint.Point, map[crashpoint.Point]int) {
 	return p.last, hits
 }
 
-// Reach waits until it has made a step, or is dead.
+// Reach waits until it has made a step, or is dead. The step "" is any.
 func (p *Process) Reach(step crashpoint.Point, bound time.Duration) bool {
 	timer := time.NewTimer(bound)
 	defer timer.Stop()
 	for {
 		p.mu.Lock()
-		made, again := p.hits[step] > 0, p.made
+		made, again := p.hits[step] > 0 || step == "" && p.last != "", p.made
 		p.mu.Unlock()
 		if made {
 			return true
