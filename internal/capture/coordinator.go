@@ -46,9 +46,9 @@ func (c *coordinator) poll(ctx context.Context, state *catalog.State) error {
 		var err error
 		if state == nil {
 			state, err = f.meta.state(ctx)
+			c.number = f.meta.opened
 		}
 		if err == nil {
-			c.number = f.meta.opened
 			err = c.turn(ctx, state)
 		}
 		state = nil

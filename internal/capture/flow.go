@@ -88,6 +88,7 @@ func (f *Flow) start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	number := f.meta.opened
 	if err := f.checkPatterns(state); err != nil {
 		return err
 	}
@@ -102,7 +103,7 @@ func (f *Flow) start(ctx context.Context) error {
 		f.merge = newMerge(f)
 		f.group.Go(func() error { return f.ended(f.merge.run(run)) })
 	}
-	c := &coordinator{flow: f, run: run, stored: positions, health: health{flow: f}}
+	c := &coordinator{flow: f, run: run, stored: positions, number: number, health: health{flow: f}}
 	if err := c.discover(ctx, state); err != nil {
 		cancel()
 		_ = f.group.Wait() // the first error is the one to tell

@@ -82,7 +82,7 @@ func (m *metadata) state(ctx context.Context) (s *catalog.State, err error) {
 
 // retention is how long cleanup leaves changes, 0 when the login may not know.
 func (m *metadata) retention(ctx context.Context) (d time.Duration) {
-	_ = m.use(ctx, func(c *session.Conn) error { // what cannot be known is 0
+	_ = m.ask(func(c *session.Conn) error { // what cannot be known is 0
 		jobs, err := catalog.LoadJobs(ctx, c)
 		if err == nil && jobs != nil {
 			d = jobs.Retention

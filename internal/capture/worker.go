@@ -421,6 +421,8 @@ func (w *worker) failed(ctx context.Context, err error) error {
 		w.pos = checkpoint.Position{Instance: gap.Instance, LSN: request.Before(gap.Start), Done: true}
 		f.mu.Unlock()
 		return nil
+	case errors.Is(err, checkpoint.ErrLeaseLost):
+		return err // not the table's fault: the flow ends, and waits as a standby
 	case errors.Is(err, changetable.ErrNotStarted), errors.Is(err, snapshot.ErrNotStarted):
 		w.setState(Waiting, err)
 		pause(ctx, f.cfg.PollInterval, w.gone)
