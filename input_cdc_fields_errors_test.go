@@ -19,6 +19,16 @@ func broken(r *cdcRig) {
 	r.sql("INSERT dbo.good VALUES (1)")
 }
 
+// Under ordering global the line does not say that the others go on.
+func TestCDCOnTableErrorParkUnderGlobalOrder(t *testing.T) {
+	onCDC(t, mssqltest.Config{}, func(t *testing.T, r *cdcRig) {
+		broken(r)
+		run := r.start("ordering: global")
+		run.nothing(cdcQuiet)
+		run.logs("table dbo.bad is parked and tried again from time to time; under ordering global the others wait for it")
+	})
+}
+
 // A table that cannot go on is parked while the others go on, with one line that says why, and is tried again.
 func TestCDCOnTableErrorPark(t *testing.T) {
 	onCDC(t, mssqltest.Config{}, func(t *testing.T, r *cdcRig) {

@@ -19,7 +19,8 @@ const patience = 4
 
 // cdcObserver turns what a flow tells into metrics and a few log lines. docs/metrics.md lists the metrics.
 type cdcObserver struct {
-	log *service.Logger
+	log    *service.Logger
+	global bool // ordering global: tables wait for each other
 
 	rows, bytes, polls, pages, redelivered, saves, saveErrors *service.MetricCounter
 	lag, position, watermark, age, state, connections         *service.MetricGauge
@@ -106,7 +107,11 @@ func (o *cdcObserver) State(table string, s capture.State, cause error) {
 			o.log.Infof("table %s goes on", table)
 		}
 	case capture.Parked:
-		o.log.Errorf("table %s is parked and tried again from time to time; the others go on: %v", table, cause)
+		others := "the others go on"
+		if o.global {
+			others = "under ordering global the others wait for it"
+		}
+		o.log.Errorf("table %s is parked and tried again from time to time; %s: %v", table, others, cause)
 	case capture.Stopped:
 		o.log.Errorf("table %s stands still until a restart: %v", table, cause)
 	case capture.Gone:

@@ -43,6 +43,7 @@ func (p *cdcParser) parse() (*cdcInput, error) {
 	}
 	in.connected <- struct{}{}
 	in.observer = newCDCObserver(p.mgr)
+	in.observer.global = p.text(cdcFieldOrdering) == "global"
 	in.cfg = capture.Config{
 		Session:        session.Config{ConnectionString: p.text(cdcFieldConnectionString), AppName: "mssqlcdc mssql_cdc"},
 		MaxRows:        naturalRows,
