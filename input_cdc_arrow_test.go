@@ -227,6 +227,31 @@ func TestCDCArrowValueThatDoesNotFit(t *testing.T) {
 	})
 }
 
+func TestCDCArrowWithoutAKey(t *testing.T) {
+	onCDC(t, mssqltest.Config{}, func(t *testing.T, r *cdcRig) {
+		r.table("h", "a int NULL")
+		r.sql("INSERT dbo.h VALUES (1), (1)")
+		rows, _ := arrowRows(t, r.start("format: arrow").one())
+		wantTexts(t, "rows", arrowTexts(rows, "a", "__$key", "__$unchanged_columns"), "1 (null) []", "1 (null) []")
+	})
+}
+
+// A batch that is refused comes again as it was.
+func TestCDCArrowIsGivenOutAgain(t *testing.T) {
+	onCDC(t, mssqltest.Config{}, func(t *testing.T, r *cdcRig) {
+		r.table("k", arrowColumns)
+		arrowChanges(r)
+		run := r.start("format: arrow")
+		batch, ack := run.read()
+		first := newCDCMessages(t, batch)
+		ack(errCDCStopped)
+		again := run.batch()
+		if len(first) != 1 || len(again) != 1 || first[0].body != again[0].body {
+			t.Errorf("%d messages came, then %d, and they differ", len(first), len(again))
+		}
+	})
+}
+
 func TestCDCArrowGlobalOrder(t *testing.T) {
 	onCDC(t, mssqltest.Config{}, func(t *testing.T, r *cdcRig) {
 		r.table("a", "id int NOT NULL PRIMARY KEY")
