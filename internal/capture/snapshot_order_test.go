@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -19,6 +18,7 @@ import (
 
 // last keeps the newest value of each key as a consumer does that applies what comes in order. Everything is acknowledged.
 type last struct {
+	mu     sync.Mutex
 	marks  []string
 	values map[string]map[int32]int32 // by table
 	done   chan struct{}
@@ -56,7 +56,21 @@ func (r *rig) keepLast() (*last, func()) {
 	})
 }
 
+func (l *last) count(table string) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.values[table])
+}
+
+func (l *last) marked() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return strings.Join(l.marks, ", ")
+}
+
 func (l *last) take(run Run) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	table := run.Table.Name.Object
 	if l.values[table] == nil {
 		l.values[table] = map[int32]int32{}
@@ -98,7 +112,7 @@ func TestGapInTheMiddleOfAWindow(t *testing.T) {
 				}})
 				l, end := r.keepLast()
 				defer end()
-				r.until(time.Minute, "read anew", func() bool { return slices.Contains(l.marks, "a "+SnapshotEnd) && len(l.values["b"]) == 50 })
+				r.until(time.Minute, "read anew", func() bool { return strings.HasSuffix(l.marked(), SnapshotEnd) && l.count("b") == 50 })
 				pass(2 * time.Second)
 				end()
 				for id := range int32(10) {
@@ -106,8 +120,8 @@ func TestGapInTheMiddleOfAWindow(t *testing.T) {
 						t.Errorf("row %d of a ends as %d, want %d", id+1, got, want)
 					}
 				}
-				if want := []string{"a " + SnapshotBegin, "a " + SnapshotEnd}; !slices.Equal(l.marks, want) {
-					t.Errorf("marks %q, want %q", l.marks, want)
+				if got, want := l.marked(), "a snapshot_begin, a snapshot_end"; got != want {
+					t.Errorf("marks %s, want %s", got, want)
 				}
 				if p := r.position("a"); p.Snapshot != nil {
 					t.Errorf("the stored position of a is %s", p)
@@ -135,7 +149,7 @@ func TestHandoverOnAReplicaThatIsBehind(t *testing.T) {
 		l, end := r.keepLast()
 		defer end()
 		r.insert("a", 6, 8, 1)
-		r.until(10*time.Second, "8 rows", func() bool { return len(l.values["a"]) == 8 })
+		r.until(10*time.Second, "8 rows", func() bool { return l.count("a") == 8 })
 		pass(3 * time.Second) // the position is stored
 		end()
 		r.insert("a", 9, 12, 1)
@@ -152,14 +166,14 @@ func TestHandoverOnAReplicaThatIsBehind(t *testing.T) {
 		defer end()
 		r.until(time.Minute, "a waits", func() bool { s, _ := r.seen.is("a"); return s == Waiting })
 		pass(20 * time.Second)
-		if len(l.marks) > 0 {
-			t.Errorf("marks %q before the replica has caught up", l.marks)
+		if marks := l.marked(); marks != "" {
+			t.Errorf("marks %s before the replica has caught up", marks)
 		}
 		rep.Thaw()
-		r.until(time.Minute, "12 rows", func() bool { return len(l.values["a"]) == 12 })
+		r.until(time.Minute, "12 rows", func() bool { return l.count("a") == 12 })
 		r.until(time.Minute, "stored", func() bool { p := r.position("a"); return p.Snapshot == nil && p.Done })
 		end()
-		if text := strings.Join(l.marks, ", "); text != "a snapshot_begin, a snapshot_end" {
+		if text := l.marked(); text != "a snapshot_begin, a snapshot_end" {
 			t.Errorf("marks %s", text)
 		}
 	})
