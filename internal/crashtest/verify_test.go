@@ -27,6 +27,7 @@ func TestVerifierCanFail(t *testing.T) {
 	stop := l.Write(5 * time.Millisecond)
 	defer stop()
 	first := l.Start(0)
+	first.Kind.Store(true)
 	ends := map[string]bool{}
 	for _, n := range l.workload.Tables {
 		ends[n.String()+" snapshot_end"] = true
