@@ -42,7 +42,6 @@ type Lab struct {
 	gate     *gate
 	dir      string
 	journal  *Journal
-	clean    int // the first run after which everything acknowledged is saved, -1 for none
 	starts   []map[string]Position
 
 	mu        sync.Mutex

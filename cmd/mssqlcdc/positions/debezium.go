@@ -137,7 +137,7 @@ func (o *offset) foreign(reader string) (f foreign, err error) {
 		return f, errors.New("it has no commit_lsn")
 	}
 	if snapshot := strings.Trim(string(o.Snapshot), `"`); snapshot != "" && snapshot != "false" && snapshot != "null" && (o.SnapshotCompleted == nil || !*o.SnapshotCompleted) {
-		return f, errors.New("Debezium's snapshot was not finished: rows that it had not read yet would be missing")
+		return f, errors.New("its snapshot was not finished: rows that Debezium had not read yet would be missing")
 	}
 	if f.lsn, err = debeziumLSN(*o.Commit); err != nil {
 		return f, fmt.Errorf("commit_lsn: %w", err)
