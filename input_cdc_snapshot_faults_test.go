@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -23,15 +24,14 @@ const faultFields = "stream_snapshot: true\nsnapshot_max_batch_size: 8\nbatching
 
 // faultRun takes a snapshot of a table and of a heap and reads changes of both, under a rule. It gives how many messages that took.
 func faultRun(t *testing.T, rule mssqltest.Rule) (sent int) {
-	messages := 0
+	var messages, acted atomic.Int64
 	onSnapshot(t, 20, func(t *testing.T, r *cdcRig) {
 		r.table("h", "a int NULL")
 		r.sql("INSERT dbo.h VALUES (1), (1), (2)")
 		pass(time.Second)
 		rule.Match = func(e mssqltest.Event) bool { return e.App != "" }
-		r.ctl.Add(mssqltest.Rule{Match: rule.Match, Before: func(mssqltest.Event) { messages++ }})
-		acted := 0
-		rule.Before = func(mssqltest.Event) { acted++ }
+		r.ctl.Add(mssqltest.Rule{Match: rule.Match, Before: func(mssqltest.Event) { messages.Add(1) }})
+		rule.Before = func(mssqltest.Event) { acted.Add(1) }
 		r.ctl.Add(rule)
 		run := r.start(faultFields)
 		// A table without a key that was read twice has its rows twice; the others never.
@@ -70,14 +70,14 @@ func faultRun(t *testing.T, rule mssqltest.Rule) (sent int) {
 			return r.cell("SELECT COUNT(*) FROM dbo.positions WHERE source_table <> N'' AND position NOT LIKE N'%snapshot%'") == "2"
 		})
 		run.stop()
-		sent = messages
+		sent = int(messages.Load())
 		if n := r.ctl.OpenTransactions(); n != 0 {
 			t.Errorf("%d transactions are open at the end", n)
 		}
 		if locks := r.ctl.Locks(); len(locks) != 0 {
 			t.Errorf("locks are left: %v", locks)
 		}
-		if rule.Times > 0 && acted == 0 {
+		if rule.Times > 0 && acted.Load() == 0 {
 			t.Errorf("the rule never acted: there were %d messages", sent)
 		}
 		again := r.start(faultFields)
