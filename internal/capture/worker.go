@@ -277,19 +277,13 @@ func maxLSN(a, b checkpoint.LSN) checkpoint.LSN {
 }
 
 // onConn runs fn on a connection of the pool.
-func (w *worker) onConn(ctx context.Context, fn func(*session.Conn) (*changetable.Page, error)) (*changetable.Page, error) {
-	f := w.flow
-	conn, err := f.conns.get(ctx)
-	if err != nil {
-		return nil, err
-	}
-	f.cfg.Observer.Connections(w.table.key(), 1)
-	page, err := fn(conn)
-	f.conns.put(conn, err != nil)
-	f.cfg.Observer.Connections(w.table.key(), -1)
-	if err != nil {
-		delete(w.verified, conn)
-	}
+func (w *worker) onConn(ctx context.Context, fn func(*session.Conn) (*changetable.Page, error)) (page *changetable.Page, err error) {
+	err = w.borrow(ctx, func(conn *session.Conn) (err error) {
+		if page, err = fn(conn); err != nil {
+			delete(w.verified, conn)
+		}
+		return err
+	})
 	return page, err
 }
 
