@@ -70,14 +70,14 @@ const standIn = "mssqltest"
 
 // importRules are the rules of docs/architecture.md, "Who may import whom".
 var importRules = []rule{
-	{"only the root package, cmd, internal/kafka, internal/compat and internal/crashtest import Benthos", func(f goFile) string {
-		if f.dir == "." || under(f.dir, "cmd", "internal/kafka", "internal/compat", "internal/crashtest") {
+	{"only the root package, cmd, bench, internal/kafka, internal/compat and internal/crashtest import Benthos", func(f goFile) string {
+		if f.dir == "." || under(f.dir, "cmd", "bench", "internal/kafka", "internal/compat", "internal/crashtest") {
 			return ""
 		}
 		return f.imported(benthosPath)
 	}},
 	{"nothing below the root package logs or prints", func(f goFile) string {
-		if f.test || f.dir == "." || under(f.dir, "cmd", standIn, "internal/compat", "internal/crashtest") {
+		if f.test || f.dir == "." || under(f.dir, "bench", "cmd", standIn, "internal/compat", "internal/crashtest") {
 			return ""
 		}
 		if i := f.imported("log"); i != "" {
@@ -114,10 +114,16 @@ var importRules = []rule{
 		return ""
 	}},
 	{"production packages do not import the stand-in", func(f goFile) string {
-		if f.test || under(f.dir, standIn, "cmd", "internal/compat", "internal/crashtest") {
+		if f.test || under(f.dir, standIn, "bench", "cmd", "internal/compat", "internal/crashtest") {
 			return ""
 		}
 		return f.imported(module + "/" + standIn)
+	}},
+	{"nobody but bench imports bench", func(f goFile) string {
+		if under(f.dir, "bench") {
+			return ""
+		}
+		return f.imported(module + "/bench")
 	}},
 	{"changetable and snapshot do not know each other, nor what is above them", func(f goFile) string {
 		for _, self := range []string{"changetable", "snapshot"} {
@@ -213,6 +219,8 @@ func TestImportRules(t *testing.T) {
 		{"sync in crashpoint", goFile{dir: "internal/crashpoint", imports: []string{"sync"}}, false},
 		{"Benthos in crashtest", goFile{dir: "internal/crashtest", imports: []string{benthosPath + "/v4/public/service"}}, true},
 		{"sqltype in checkpoint", goFile{dir: "checkpoint", imports: []string{module + "/internal/sqltype"}}, false},
+		{"Benthos in bench", goFile{dir: "bench/write", imports: []string{benthosPath + "/v4/public/service"}}, true},
+		{"bench in the root", goFile{dir: ".", imports: []string{module + "/bench/internal/measure"}}, false},
 		{"unsafe in tds", goFile{dir: "internal/tds", imports: []string{"unsafe"}}, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
