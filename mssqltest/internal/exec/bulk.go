@@ -29,6 +29,7 @@ type Bulk struct {
 	own       bool
 	keepNulls bool
 	checks    bool
+	fire      bool
 	ended     bool
 	end       func()
 }
@@ -49,6 +50,7 @@ func (s *Session) Bulk(ctx context.Context, text string) (*Bulk, error) {
 	ctx, end := s.begin(ctx)
 	r := s.newRun(ctx, discard{})
 	r.b = pb
+	r.try = 1 // errors of triggers come back instead of being reported
 	b := &Bulk{r: r, end: end}
 	t := &s.tran
 	if t.doomed {
@@ -83,6 +85,7 @@ func (b *Bulk) prepare(x *ast.InsertBulkStatement, m *mend) error {
 	if m != nil {
 		b.keepNulls = slices.Contains(m.options, "KEEP_NULLS")
 		b.checks = slices.Contains(m.options, "CHECK_CONSTRAINTS")
+		b.fire = slices.Contains(m.options, "FIRE_TRIGGERS")
 		if slices.Contains(m.options, "TABLOCK") && t.t != nil {
 			if err := r.stmt.tx.LockTable(r.ctx, t.t, storage.X); err != nil {
 				return err
@@ -179,22 +182,19 @@ func (b *Bulk) Finish(ctx context.Context) (int64, error) {
 	if b.ended {
 		return 0, nil
 	}
-	err := b.in.t.apply(b.r, b.in.changes)
-	if err == nil && b.checks {
-		err = b.r.checkForeignKeys(b.in.t, b.in.changes, "INSERT")
-	}
-	if err == nil && b.in.identIns {
-		err = b.in.noteIdentities()
-	}
+	err := b.write()
+	tran := &b.r.s.tran
 	b.tx.EndStatement(err == nil)
 	if b.own {
-		if err == nil {
+		switch {
+		case tran.tx == b.tx: // a trigger has begun a transaction in it, which stays open
+		case err == nil:
 			_, err = b.tx.Commit()
-		} else {
+		default:
 			b.tx.Rollback()
 		}
-	} else if se := b.r.asSQL(err); se != nil && (b.r.s.opt.XactAbort || se.DoomsTran) {
-		if rerr := b.r.s.tran.rollback(nil); rerr != nil {
+	} else if se := b.r.asSQL(err); se != nil && (b.r.s.opt.XactAbort || se.DoomsTran || tran.doomed) {
+		if rerr := tran.rollback(nil); rerr != nil {
 			return 0, rerr
 		}
 	}
@@ -206,6 +206,33 @@ func (b *Bulk) Finish(ctx context.Context) (int64, error) {
 		return 0, err
 	}
 	return n, nil
+}
+
+// write applies the rows with what the options ask for.
+func (b *Bulk) write() error {
+	in := b.in
+	if b.fire {
+		if done, err := b.r.insteadOf(in.t, onInsert, in.changes); done || err != nil {
+			return err
+		}
+	}
+	if err := in.t.apply(b.r, in.changes); err != nil {
+		return err
+	}
+	if b.checks {
+		if err := b.r.checkForeignKeys(in.t, in.changes, "INSERT"); err != nil {
+			return err
+		}
+	}
+	if in.identIns {
+		if err := in.noteIdentities(); err != nil {
+			return err
+		}
+	}
+	if !b.fire {
+		return nil
+	}
+	return b.r.fireAfter(in.t, onInsert, in.changes)
 }
 
 // Abort undoes the load; it may be called after Finish.

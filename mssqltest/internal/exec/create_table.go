@@ -25,6 +25,8 @@ func (r *run) definition(st ast.Statement) (func() error, bool) {
 		return func() error { return r.ddl(func() error { return r.alterColumn(x) }) }, true
 	case *ast.AlterTableConstraintModificationStatement:
 		return func() error { return r.ddl(func() error { return r.alterConstraint(x) }) }, true
+	case *ast.AlterTableTriggerModificationStatement:
+		return func() error { return r.ddl(func() error { return r.alterTriggers(x) }) }, true
 	case *ast.AlterTableSetStatement, *ast.AlterTableRebuildStatement:
 		return func() error { return r.ddl(func() error { return r.alterIgnored(x) }) }, true
 	case *ast.CreateIndexStatement:
@@ -43,6 +45,9 @@ func (r *run) definition(st ast.Statement) (func() error, bool) {
 		return func() error { return r.done(CmdDDL, 0, false) }, true
 	}
 	if run, ok := r.moduleStatement(st); ok {
+		return run, true
+	}
+	if run, ok := r.triggerStatement(st); ok {
 		return run, true
 	}
 	if run, ok := r.databaseStatement(st); ok {
@@ -153,6 +158,11 @@ func (r *run) dropTables(x *ast.DropTableStatement) error {
 		}
 		if h := r.s.in.Hooks.DropTable; h != nil && t.Def().TrackedByCDC {
 			if err := h(r.context(o.db), t); err != nil {
+				return err
+			}
+		}
+		for _, m := range r.catalog(o.db).Children(t.ID()) {
+			if err := r.stmt.tx.DropModule(o.db, m); err != nil {
 				return err
 			}
 		}

@@ -273,6 +273,12 @@ func (r *run) cascade(t *target, ref reference, cdef *storage.TableDef, children
 	if err := child.apply(r, changes); err != nil {
 		return err
 	}
+	if childVerb == "UPDATE" {
+		for _, c := range ref.fk.Columns {
+			child.noteSet(c)
+		}
+	}
+	r.stmt.cascaded = append(r.stmt.cascaded, &firing{t: child, event: eventOf[childVerb], changes: changes})
 	return r.checkForeignKeys(child, changes, childVerb)
 }
 

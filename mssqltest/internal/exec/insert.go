@@ -361,33 +361,30 @@ func cutTicks(ticks int64, scale uint8) int64 {
 	return ticks - ticks%unit
 }
 
-// finish writes the rows, checks foreign keys and gives the OUTPUT rows.
+// finish writes the rows with all that follows from them.
 func (in *inserter) finish() (int64, error) {
-	if err := in.t.apply(in.r, in.changes); err != nil {
-		return 0, err
-	}
-	if err := in.r.checkForeignKeys(in.t, in.changes, "INSERT"); err != nil {
-		return 0, err
-	}
+	return int64(len(in.changes)), in.r.changing(in.t, onInsert, in.changes, "INSERT", in.inserted)
+}
+
+// inserted notes the identity values of rows that are in the table, and gives the OUTPUT rows.
+func (in *inserter) inserted() error {
 	if in.identity >= 0 && len(in.changes) > 0 {
 		if in.identIns && in.t.t != nil {
 			if err := in.noteIdentities(); err != nil {
-				return 0, err
+				return err
 			}
 		}
 		in.r.noteIdentity(in.last, in.t.def.Columns[in.identity].Type)
 	} else {
 		in.r.scopeIdentity, in.r.s.lastIdentity = value.Value{}, value.Value{}
 	}
-	if in.out != nil {
-		for _, ch := range in.changes {
-			if err := in.out.row(in.r, ch.New, nil, nil, "INSERT"); err != nil {
-				return 0, err
-			}
-		}
-		if err := in.out.finish(in.r); err != nil {
-			return 0, err
+	if in.out == nil {
+		return nil
+	}
+	for _, ch := range in.changes {
+		if err := in.out.row(in.r, ch.New, nil, nil, "INSERT"); err != nil {
+			return err
 		}
 	}
-	return int64(len(in.changes)), nil
+	return in.out.finish(in.r)
 }

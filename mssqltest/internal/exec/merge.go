@@ -82,6 +82,9 @@ func (r *run) merge(c *compiler, x *ast.MergeSpecification, cut *mend) (int64, e
 	if m.bound = m.sc.tables[m.slot].source; m.bound == nil {
 		return 0, notSupported("MERGE into a view or a common table expression")
 	}
+	if m.bound.logical {
+		return 0, sqlerr.New(286)
+	}
 	m.bound.track()
 	m.bound.access.ForUpdate = true
 	m.t = m.bound.target(r)
@@ -127,11 +130,10 @@ func (r *run) merge(c *compiler, x *ast.MergeSpecification, cut *mend) (int64, e
 			m.changes, m.froms, m.actions = m.changes[:n], m.froms[:n], m.actions[:n]
 		}
 	}
-	n, err := r.finishChanges(m.t, m.changes, "MERGE", m.out, m.froms, m.actions)
-	if err == nil && !m.newID.IsNull() {
+	if !m.newID.IsNull() {
 		r.noteIdentity(m.newID, m.t.def.Columns[m.t.def.IdentityColumn()].Type)
 	}
-	return n, err
+	return r.finishChanges(m.t, m.changes, "MERGE", m.out, m.froms, m.actions)
 }
 
 // arm compiles a WHEN clause.
@@ -162,6 +164,7 @@ func (m *merge) arm(c *compiler, x *ast.MergeActionClause) error {
 	if err := m.r.permitChange(m.t, verb); err != nil {
 		return err
 	}
+	m.t.events |= eventOf[verb]
 	switch x.Condition {
 	case "Matched":
 		if verb == "INSERT" {

@@ -24,6 +24,9 @@ func (r *run) outputPlan(c *compiler, t *target, out *ast.OutputClause, into *as
 	if out == nil && into == nil {
 		return nil, nil
 	}
+	if out != nil && r.hasTriggers(t, outputEvents(kinds, from)) {
+		return nil, sqlerr.New(334, t.def.Name)
+	}
 	p := &outputPlan{sc: &scope{c: c}}
 	if from != nil {
 		p.sc.tables = append(p.sc.tables, from.tables...)
@@ -61,6 +64,9 @@ func (r *run) outputPlan(c *compiler, t *target, out *ast.OutputClause, into *as
 		if err != nil {
 			return nil, err
 		}
+		if err := r.outputTarget(to); err != nil {
+			return nil, err
+		}
 		if p.into, err = r.newInserter(c, to, into.IntoTableColumns); err != nil {
 			return nil, err
 		}
@@ -69,6 +75,42 @@ func (r *run) outputPlan(c *compiler, t *target, out *ast.OutputClause, into *as
 		}
 	}
 	return p, nil
+}
+
+// outputEvents are the events whose triggers an OUTPUT clause without INTO must not meet.
+func outputEvents(kinds string, from *scope) uint8 {
+	switch {
+	case kinds == "inserted":
+		return onInsert
+	case kinds == "deleted":
+		return onDelete
+	case from != nil && from.action != nil:
+		return onInsert | onUpdate | onDelete
+	}
+	return onUpdate
+}
+
+// outputTarget refuses what the table of OUTPUT … INTO must not have: triggers (331), foreign keys on either side (332),
+// check constraints (333).
+func (r *run) outputTarget(t *target) error {
+	if t.t == nil {
+		return nil
+	}
+	if r.hasTriggers(t, onInsert|onUpdate|onDelete) {
+		return sqlerr.New(331, t.def.Name)
+	}
+	if len(t.def.ForeignKeys) > 0 {
+		return sqlerr.New(332, t.def.Name, t.def.ForeignKeys[0].Name)
+	}
+	if refs := r.references(t.db, t.t.ID()); len(refs) > 0 {
+		return sqlerr.New(332, t.def.Name, refs[0].fk.Name)
+	}
+	for _, k := range t.def.Checks {
+		if !k.Disabled {
+			return sqlerr.New(333, t.def.Name, k.Name)
+		}
+	}
+	return nil
 }
 
 // actionColumn is $action.

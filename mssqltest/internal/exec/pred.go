@@ -45,6 +45,8 @@ func (sc *scope) boolean(n ast.BooleanExpression) (*pred, error) {
 			return nil, notSupported("the comparison " + x.ComparisonType)
 		}
 		return sc.anyAll(op, x.Expression, x.Subquery, x.SubqueryComparisonPredicateType == "All")
+	case *ast.UpdateCall:
+		return sc.updated(x)
 	case *ast.DistinctPredicate:
 		return sc.distinctFrom(x)
 	}

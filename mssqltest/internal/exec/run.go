@@ -38,12 +38,14 @@ type run struct {
 	result        value.Value // RETURN of a scalar function
 	fn            *function
 	insertExec    bool // the results of an INSERT … EXEC are being collected
+	trig          *triggerRun
 }
 
 // statement is one statement being run.
 type statement struct {
 	tx       *storage.Tx
-	returned int64 // rows given to the client
+	returned int64     // rows given to the client
+	cascaded []*firing // what foreign keys did to other tables, for their triggers
 }
 
 // variable is a declared variable or parameter; table is set for a table variable.

@@ -188,9 +188,11 @@ func (r *run) inTx(fn func() error, writes bool) error {
 	r.stmt = saved
 	if own {
 		t.auto = nil
-		if err == nil {
+		switch {
+		case t.tx == tx: // a trigger has begun a transaction in it, which stays open
+		case err == nil:
 			_, err = tx.Commit()
-		} else {
+		default:
 			tx.Rollback()
 		}
 	}

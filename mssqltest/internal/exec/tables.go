@@ -20,7 +20,8 @@ type boundTable struct {
 	forced int // index hint: position in Indexes, -1 without one
 	// rows finds the stored row of values that a scan gave out, for a table that the statement changes. A row's values
 	// are immutable and never shared, so the address of the first one names the row.
-	rows map[*value.Value]*storage.Row
+	rows    map[*value.Value]*storage.Row
+	logical bool // INSERTED or DELETED of a trigger
 }
 
 // track makes the table remember its rows.
@@ -80,6 +81,9 @@ func (sc *scope) namedTable(x *ast.NamedTableReference) (fromNode, error) {
 	if n.SchemaIdentifier == nil {
 		if cte := sc.c.ctes.find(n.BaseIdentifier.Value); cte != nil {
 			return sc.cteTable(cte, x.Alias)
+		}
+		if m := sc.logicalTable(n); m != nil {
+			return sc.memory(&boundTable{mem: m, forced: -1, logical: true}, n.BaseIdentifier.Value, x.Alias)
 		}
 	}
 	if x.TemporalClause != nil {
@@ -361,12 +365,15 @@ func (sc *scope) tableVariable(x *ast.VariableTableReference) (fromNode, error) 
 	if v == nil || v.table == nil {
 		return nil, sqlerr.New(1087, x.Variable.Name)
 	}
-	t := &tableSlot{alias: x.Variable.Name, cols: columnsOf(v.table.def), aliased: true}
-	if x.Alias != nil {
-		t.alias = x.Alias.Value
+	return sc.memory(&boundTable{mem: v.table, forced: -1}, x.Variable.Name, x.Alias)
+}
+
+// memory adds a table that lives in memory.
+func (sc *scope) memory(b *boundTable, name string, alias *ast.Identifier) (fromNode, error) {
+	t := &tableSlot{alias: name, cols: columnsOf(b.mem.def), aliased: true, source: b}
+	if alias != nil {
+		t.alias = alias.Value
 	}
-	b := &boundTable{mem: v.table, forced: -1}
-	t.source = b
 	slot, err := sc.add(t)
 	return &leafNode{slot: slot, open: func(f *frame, yield func([]rowValue) error) error {
 		for _, row := range b.mem.rows {

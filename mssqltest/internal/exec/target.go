@@ -19,6 +19,16 @@ type target struct {
 	access storage.Access
 	cols   []Column
 	rules  *rules
+	set    []bool // columns that a SET clause names
+	events uint8  // what the clauses of a MERGE do
+}
+
+// noteSet remembers that a SET clause names a column.
+func (t *target) noteSet(col int) {
+	if t.set == nil {
+		t.set = make([]bool, len(t.def.Columns))
+	}
+	t.set[col] = true
 }
 
 // target resolves the table of a data modification.
@@ -31,6 +41,9 @@ func (r *run) target(ref ast.TableReference) (*target, error) {
 		}
 		return &target{mem: v.table, def: v.table.def, db: r.compiler().db, cols: columnsOf(v.table.def)}, nil
 	case *ast.NamedTableReference:
+		if r.logicalTable(x.SchemaObject) != nil {
+			return nil, sqlerr.New(286)
+		}
 		o, err := r.compiler().nameOf(x.SchemaObject)
 		if err != nil {
 			return nil, err

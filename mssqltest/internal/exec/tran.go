@@ -20,6 +20,7 @@ type tranState struct {
 	count  int
 	name   string
 	doomed bool
+	quiet  bool // tx is that of a statement, which its triggers see as a transaction; the client knows nothing of it
 }
 
 func (t *tranState) init(s *Session) { t.s = s }
@@ -71,7 +72,7 @@ func (t *tranState) begin(sink Sink, name string, iso storage.Isolation) error {
 		t.count++
 		return nil
 	}
-	t.tx, t.count, t.name, t.doomed = t.newTx(iso), 1, name, false
+	t.tx, t.count, t.name, t.doomed, t.quiet = t.newTx(iso), 1, name, false, false
 	if sink == nil {
 		return nil
 	}
@@ -96,7 +97,7 @@ func (t *tranState) commit(sink Sink) error {
 		tx.Rollback()
 		return err
 	}
-	if sink == nil {
+	if sink == nil || t.quiet {
 		return nil
 	}
 	return sink.Env(EnvCommitTran, nil, old)
@@ -110,7 +111,7 @@ func (t *tranState) rollback(sink Sink) error {
 	old := t.descriptor()
 	t.tx.Rollback()
 	t.tx, t.count, t.name, t.doomed = nil, 0, "", false
-	if sink == nil {
+	if sink == nil || t.quiet {
 		return nil
 	}
 	return sink.Env(EnvRollbackTran, nil, old)

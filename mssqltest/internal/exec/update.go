@@ -53,6 +53,9 @@ func (r *run) planChange(c *compiler, ref ast.TableReference, from *ast.FromClau
 		p.bound.track()
 		p.bound.access.ForUpdate = true
 	}
+	if p.bound.logical {
+		return nil, sqlerr.New(286)
+	}
 	p.t = p.bound.target(r)
 	var preds []*pred
 	if where != nil {
@@ -202,6 +205,7 @@ func (sc *scope) setters(t *target, cols map[string]int, clauses []ast.SetClause
 			return nil, sqlerr.New(13537, t.db.Name()+"."+t.name())
 		}
 		seen[i] = true
+		t.noteSet(i)
 		s.col, s.typ = i, col.Type
 		if _, ok := x.NewValue.(*ast.DefaultLiteral); ok {
 			rs, err := sc.c.r.rulesOf(t)
@@ -336,14 +340,22 @@ func (r *run) update(c *compiler, x *ast.UpdateSpecification) (int64, error) {
 
 // finishChanges writes the changes of UPDATE, DELETE and MERGE, checks foreign keys and gives the OUTPUT rows.
 func (r *run) finishChanges(t *target, changes []storage.Change, verb string, out *outputPlan, froms [][][]value.Value, actions []string) (int64, error) {
-	if err := t.apply(r, changes); err != nil {
-		return 0, err
+	events := t.events
+	switch verb {
+	case "UPDATE":
+		events = onUpdate
+	case "DELETE":
+		events = onDelete
 	}
-	if err := r.checkForeignKeys(t, changes, verb); err != nil {
-		return 0, err
-	}
+	return int64(len(changes)), r.changing(t, events, changes, verb, func() error {
+		return r.giveOutput(changes, verb, out, froms, actions)
+	})
+}
+
+// giveOutput gives the rows of an OUTPUT clause.
+func (r *run) giveOutput(changes []storage.Change, verb string, out *outputPlan, froms [][][]value.Value, actions []string) error {
 	if out == nil {
-		return int64(len(changes)), nil
+		return nil
 	}
 	for i, ch := range changes {
 		var old []value.Value
@@ -355,10 +367,10 @@ func (r *run) finishChanges(t *target, changes []storage.Change, verb string, ou
 			action = actions[i]
 		}
 		if err := out.row(r, ch.New, old, froms[i], action); err != nil {
-			return 0, err
+			return err
 		}
 	}
-	return int64(len(changes)), out.finish(r)
+	return out.finish(r)
 }
 
 // deleteStatement is DELETE.

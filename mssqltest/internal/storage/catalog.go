@@ -16,6 +16,8 @@ type Catalog interface {
 	ObjectByID(id int32) Object
 	// Objects lists all objects by object_id.
 	Objects() []Object
+	// Children lists the modules that belong to an object, the triggers of a table, by object_id.
+	Children(id int32) []*Module
 	Schema(name string) *Schema
 	SchemaByID(id int32) *Schema
 	// Schemas lists all schemas by schema_id.
@@ -24,15 +26,17 @@ type Catalog interface {
 
 // catalog is an immutable set of schemas and objects; with makes a changed copy.
 type catalog struct {
-	coll    *collate.Collation
-	objects map[int32]Object
-	names   map[string]int32 // nameKey(schema, name)
-	schemas map[int32]*Schema
-	schema  map[string]int32
+	coll     *collate.Collation
+	objects  map[int32]Object
+	names    map[string]int32 // nameKey(schema, name)
+	children map[int32][]*Module
+	schemas  map[int32]*Schema
+	schema   map[string]int32
 }
 
 func newCatalog(c *collate.Collation) *catalog {
-	k := &catalog{coll: c, objects: map[int32]Object{}, names: map[string]int32{}, schemas: map[int32]*Schema{}, schema: map[string]int32{}}
+	k := &catalog{coll: c, objects: map[int32]Object{}, names: map[string]int32{}, children: map[int32][]*Module{},
+		schemas: map[int32]*Schema{}, schema: map[string]int32{}}
 	for _, s := range []*Schema{{SchemaDBO, "dbo"}, {SchemaGuest, "guest"}, {SchemaInformationSchema, "INFORMATION_SCHEMA"}, {SchemaSys, "sys"}} {
 		k.schemas[s.ID] = s
 		k.schema[k.fold(s.Name)] = s.ID
@@ -72,6 +76,7 @@ func (k *catalog) with(o catalogOp) *catalog {
 			n.objects[h.ID] = o.after
 			n.names[k.nameKey(h.Schema, h.Name)] = h.ID
 		}
+		n.adopt(o)
 	}
 	if o.schemaBefore != nil || o.schemaAfter != nil {
 		n.schemas, n.schema = maps.Clone(k.schemas), maps.Clone(k.schema)
@@ -85,6 +90,28 @@ func (k *catalog) with(o catalogOp) *catalog {
 		}
 	}
 	return &n
+}
+
+// adopt moves a module with a parent in the list of that parent's children.
+func (k *catalog) adopt(o catalogOp) {
+	before, _ := o.before.(*Module)
+	after, _ := o.after.(*Module)
+	if (before == nil || before.Parent == 0) && (after == nil || after.Parent == 0) {
+		return
+	}
+	k.children = maps.Clone(k.children)
+	if before != nil {
+		left := slices.DeleteFunc(slices.Clone(k.children[before.Parent]), func(m *Module) bool { return m.ID == before.ID })
+		k.children[before.Parent] = left
+		if len(left) == 0 {
+			delete(k.children, before.Parent)
+		}
+	}
+	if after != nil {
+		all := append(slices.Clone(k.children[after.Parent]), after)
+		slices.SortFunc(all, func(a, b *Module) int { return cmp.Compare(a.ID, b.ID) })
+		k.children[after.Parent] = all
+	}
 }
 
 func (k *catalog) object(schema, name string) Object {

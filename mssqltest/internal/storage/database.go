@@ -89,6 +89,9 @@ func (db *Database) ObjectByID(id int32) Object { return db.current().objects[id
 // Objects implements Catalog.
 func (db *Database) Objects() []Object { return db.current().list() }
 
+// Children implements Catalog.
+func (db *Database) Children(id int32) []*Module { return db.current().children[id] }
+
 // Schema implements Catalog.
 func (db *Database) Schema(name string) *Schema { return db.current().schemaNamed(name) }
 

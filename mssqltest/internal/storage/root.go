@@ -41,6 +41,9 @@ func (r *Root) Objects() []Object {
 	return out
 }
 
+// Children implements Catalog.
+func (r *Root) Children(id int32) []*Module { return r.catalog.children[id] }
+
 // Schema implements Catalog.
 func (r *Root) Schema(name string) *Schema { return r.catalog.schemaNamed(name) }
 

@@ -118,6 +118,9 @@ func (tx *Tx) SetDeadlockPriority(p int) {
 // Began is the time at which the transaction started.
 func (tx *Tx) Began() time.Time { return tx.began }
 
+// Ended says whether the transaction has been committed or rolled back.
+func (tx *Tx) Ended() bool { return tx.ended }
+
 // Changed says whether the transaction has anything to commit.
 func (tx *Tx) Changed() bool { return len(tx.changes) > 0 || len(tx.catalog) > 0 || len(tx.logs) > 0 }
 

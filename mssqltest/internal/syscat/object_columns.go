@@ -18,6 +18,8 @@ const (
 	triggerColumns = `name sysname, object_id int, parent_class tinyint, parent_class_desc nvarchar(60)?, parent_id int, type char(2),
 		type_desc nvarchar(60)?, create_date datetime, modify_date datetime, is_ms_shipped bit, is_disabled bit,
 		is_not_for_replication bit, is_instead_of_trigger bit`
+	triggerEventColumns = `object_id int, type int, type_desc nvarchar(60)?, is_first bit?, is_last bit?, event_group_type int?,
+		event_group_type_desc nvarchar(60)?, is_trigger_event bit?`
 	synonymColumns = objectColumns + `, base_object_name nvarchar(1035)?`
 	schemaColumns  = `name sysname, schema_id int, principal_id int?`
 	moduleColumns  = `object_id int, definition nvarchar(max)?, uses_ansi_nulls bit?, uses_quoted_identifier bit?, is_schema_bound bit?,

@@ -4,6 +4,7 @@ import (
 	"iter"
 	"strings"
 
+	"example.com/mssqlcdc/mssqltest/internal/exec"
 	"example.com/mssqlcdc/mssqltest/internal/storage"
 	"example.com/mssqlcdc/mssqltest/internal/sysrow"
 )
@@ -18,6 +19,7 @@ func (r registrar) objectViews() {
 	r.view("sys", "procedures", procedureColumns, func(s *source) iter.Seq[sysrow.Row] { return s.ofType("P") })
 	r.view("sys", "synonyms", synonymColumns, func(s *source) iter.Seq[sysrow.Row] { return s.ofType("SN") })
 	r.view("sys", "triggers", triggerColumns, (*source).triggers)
+	r.view("sys", "trigger_events", triggerEventColumns, (*source).triggerEvents)
 	r.view("sys", "schemas", schemaColumns, (*source).schemas)
 	r.view("sys", "sql_modules", moduleColumns, (*source).modules)
 	r.view("sys", "all_sql_modules", moduleColumns, (*source).modules)
@@ -188,8 +190,35 @@ func (s *source) triggers() iter.Seq[sysrow.Row] {
 			}
 			row := headerRow(h)
 			row["parent_class"], row["parent_class_desc"], row["parent_id"] = 1, "OBJECT_OR_COLUMN", h.Parent
+			if info, ok := exec.ModuleTrigger(o.(*storage.Module)); ok {
+				row["is_disabled"], row["is_not_for_replication"], row["is_instead_of_trigger"] = info.Disabled, info.NotForReplicaton, info.InsteadOf
+			}
 			if !yield(row) {
 				return
+			}
+		}
+	}
+}
+
+var triggerEvents = [...]string{1: "INSERT", 2: "UPDATE", 3: "DELETE"}
+
+// triggerEvents yields what the DML triggers react to.
+func (s *source) triggerEvents() iter.Seq[sysrow.Row] {
+	return func(yield func(sysrow.Row) bool) {
+		for _, o := range s.cat.Objects() {
+			m, ok := o.(*storage.Module)
+			if !ok || !s.visible(o) {
+				continue
+			}
+			info, ok := exec.ModuleTrigger(m)
+			if !ok {
+				continue
+			}
+			for _, ev := range info.Events {
+				row := sysrow.Row{"object_id": m.ID, "type": ev, "type_desc": triggerEvents[ev], "is_first": false, "is_last": false, "is_trigger_event": true}
+				if !yield(row) {
+					return
+				}
 			}
 		}
 	}

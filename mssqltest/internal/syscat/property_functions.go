@@ -1,6 +1,7 @@
 package syscat
 
 import (
+	"slices"
 	"strings"
 
 	"example.com/mssqlcdc/mssqltest/internal/exec"
@@ -108,6 +109,16 @@ func objectProperty(s *source, a []value.Value) any {
 		return 0
 	}
 	t, isTable := o.(*storage.Table)
+	if m, ok := o.(*storage.Module); ok && strings.HasPrefix(name, "exec") {
+		if info, ok := exec.ModuleTrigger(m); ok {
+			if v := triggerProperty(info, name); v != nil {
+				return v
+			}
+		}
+	}
+	if isTable && strings.HasPrefix(name, "table") && strings.Contains(name, "trigger") {
+		return s.tableTriggers(t.ID(), name)
+	}
 	switch name {
 	case "ismsshipped":
 		return shipped(h)
@@ -124,6 +135,54 @@ func objectProperty(s *source, a []value.Value) any {
 		return nil
 	}
 	return tableProperty(t.Def(), name, s)
+}
+
+func triggerProperty(info exec.TriggerInfo, name string) any {
+	switch name {
+	case "execistriggerdisabled":
+		return info.Disabled
+	case "execisaftertrigger":
+		return !info.InsteadOf
+	case "execisinsteadoftrigger":
+		return info.InsteadOf
+	case "execistriggernotforrepl":
+		return info.NotForReplicaton
+	case "execisinserttrigger":
+		return slices.Contains(info.Events, 1)
+	case "execisupdatetrigger":
+		return slices.Contains(info.Events, 2)
+	case "execisdeletetrigger":
+		return slices.Contains(info.Events, 3)
+	case "execisfirstinserttrigger", "execisfirstupdatetrigger", "execisfirstdeletetrigger",
+		"execislastinserttrigger", "execislastupdatetrigger", "execislastdeletetrigger":
+		return 0
+	}
+	return nil
+}
+
+// tableTriggers is TableHas…Trigger, Table…Trigger (the first one) and Table…TriggerCount.
+func (s *source) tableTriggers(id int32, name string) any {
+	count, first := 0, int32(0)
+	for _, m := range s.cat.Children(id) {
+		info, ok := exec.ModuleTrigger(m)
+		if !ok || info.InsteadOf != strings.Contains(name, "insteadof") {
+			continue
+		}
+		if ev := slices.IndexFunc(triggerEvents[:], func(e string) bool { return e != "" && strings.Contains(name, strings.ToLower(e)) }); ev > 0 && !slices.Contains(info.Events, ev) {
+			continue
+		}
+		count++
+		if first == 0 {
+			first = m.ID
+		}
+	}
+	switch {
+	case strings.HasPrefix(name, "tablehas"):
+		return count > 0
+	case strings.HasSuffix(name, "count"):
+		return count
+	}
+	return first
 }
 
 func tableProperty(d *storage.TableDef, name string, s *source) any {
