@@ -211,8 +211,8 @@ func (r *run) enableTriggers(db *storage.Database, table int32, names []string, 
 
 // TriggerInfo is what the catalog shows of a trigger. Events are the numbers of sys.trigger_events.
 type TriggerInfo struct {
-	Events                                []int
-	InsteadOf, Disabled, NotForReplicaton bool
+	Events                                 []int
+	InsteadOf, Disabled, NotForReplication bool
 }
 
 // ModuleTrigger describes a module of type TR.
@@ -221,7 +221,7 @@ func ModuleTrigger(m *storage.Module) (TriggerInfo, bool) {
 	if !ok {
 		return TriggerInfo{}, false
 	}
-	info := TriggerInfo{InsteadOf: tg.instead, Disabled: tg.disabled, NotForReplicaton: tg.notRepl}
+	info := TriggerInfo{InsteadOf: tg.instead, Disabled: tg.disabled, NotForReplication: tg.notRepl}
 	for i, ev := range [...]uint8{onInsert, onUpdate, onDelete} {
 		if tg.events&ev != 0 {
 			info.Events = append(info.Events, i+1)

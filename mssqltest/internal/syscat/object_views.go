@@ -191,7 +191,7 @@ func (s *source) triggers() iter.Seq[sysrow.Row] {
 			row := headerRow(h)
 			row["parent_class"], row["parent_class_desc"], row["parent_id"] = 1, "OBJECT_OR_COLUMN", h.Parent
 			if info, ok := exec.ModuleTrigger(o.(*storage.Module)); ok {
-				row["is_disabled"], row["is_not_for_replication"], row["is_instead_of_trigger"] = info.Disabled, info.NotForReplicaton, info.InsteadOf
+				row["is_disabled"], row["is_not_for_replication"], row["is_instead_of_trigger"] = info.Disabled, info.NotForReplication, info.InsteadOf
 			}
 			if !yield(row) {
 				return

@@ -146,7 +146,7 @@ func triggerProperty(info exec.TriggerInfo, name string) any {
 	case "execisinsteadoftrigger":
 		return info.InsteadOf
 	case "execistriggernotforrepl":
-		return info.NotForReplicaton
+		return info.NotForReplication
 	case "execisinserttrigger":
 		return slices.Contains(info.Events, 1)
 	case "execisupdatetrigger":
