@@ -49,6 +49,9 @@ func (r *run) alterDrop(x *ast.AlterTableDropTableElementStatement) error {
 		return sqlerr.New(4923, def.Columns[gone[0]].Name, o.name)
 	}
 	slices.Sort(gone)
+	if err := r.shiftReferences(t, o, gone); err != nil {
+		return err
+	}
 	return r.alter(t, o, without(def, gone), func(old []value.Value) ([]value.Value, error) {
 		row := make([]value.Value, 0, len(old)-len(gone))
 		for i, v := range old {
@@ -60,17 +63,47 @@ func (r *run) alterDrop(x *ast.AlterTableDropTableElementStatement) error {
 	})
 }
 
+// shifted is the ordinal of a column when those before it that are gone no longer count.
+func shifted(i int, gone []int) int {
+	n := 0
+	for _, g := range gone {
+		if g < i {
+			n++
+		}
+	}
+	return i - n
+}
+
+// shiftReferences moves the ordinals by which foreign keys of other tables refer to a table that loses columns.
+func (r *run) shiftReferences(t *storage.Table, o objectName, gone []int) error {
+	done := map[int32]bool{t.ID(): true}
+	for _, ref := range r.references(o.db, t.ID()) {
+		if done[ref.table.ID()] {
+			continue
+		}
+		done[ref.table.ID()] = true
+		def := ref.table.Def().Clone()
+		for k, fk := range def.ForeignKeys {
+			if fk.RefTable != t.ID() {
+				continue
+			}
+			cp := *fk
+			cp.RefColumns = slices.Clone(fk.RefColumns)
+			for i := range cp.RefColumns {
+				cp.RefColumns[i] = shifted(cp.RefColumns[i], gone)
+			}
+			def.ForeignKeys[k] = &cp
+		}
+		if err := r.stmt.tx.AlterTable(r.ctx, ref.table, def, nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // without takes columns out of a definition and moves the ordinals of all others.
 func without(def *storage.TableDef, gone []int) *storage.TableDef {
-	shift := func(i int) int {
-		n := 0
-		for _, g := range gone {
-			if g < i {
-				n++
-			}
-		}
-		return i - n
-	}
+	shift := func(i int) int { return shifted(i, gone) }
 	out := def.Clone()
 	out.Columns = nil
 	for i, c := range def.Columns {
@@ -196,7 +229,7 @@ func (r *run) alterConstraint(x *ast.AlterTableConstraintModificationStatement) 
 	for i, k := range def.Checks {
 		if named(k.Name) {
 			cp := *k
-			cp.Disabled, cp.Untrusted = off, off || !trusted && k.Untrusted
+			cp.Disabled, cp.Untrusted, cp.Loaded = off, off || !trusted && k.NotTrusted(), nil
 			def.Checks[i] = &cp
 			checks = append(checks, &cp)
 			hits++
@@ -205,7 +238,7 @@ func (r *run) alterConstraint(x *ast.AlterTableConstraintModificationStatement) 
 	for i, k := range def.ForeignKeys {
 		if named(k.Name) {
 			cp := *k
-			cp.Disabled, cp.Untrusted = off, off || !trusted && k.Untrusted
+			cp.Disabled, cp.Untrusted, cp.Loaded = off, off || !trusted && k.NotTrusted(), nil
 			def.ForeignKeys[i] = &cp
 			fks = append(fks, &cp)
 			hits++

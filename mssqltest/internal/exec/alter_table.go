@@ -65,6 +65,13 @@ func (r *run) alterAdd(x *ast.AlterTableAddTableElementStatement) error {
 			b.def.Columns[c.Column].Nullable = false
 		}
 	}
+	unchecked := x.ExistingRowsCheckEnforcement == "NoCheck"
+	for _, k := range b.def.Checks[checks:] {
+		k.Untrusted = unchecked
+	}
+	for _, k := range b.def.ForeignKeys[fks:] {
+		k.Untrusted = unchecked
+	}
 	rewrite, err := r.addColumns(t, o, b.def, n, x.Definition)
 	if err != nil {
 		return err
@@ -72,7 +79,7 @@ func (r *run) alterAdd(x *ast.AlterTableAddTableElementStatement) error {
 	if err := r.alter(t, o, b.def, rewrite); err != nil {
 		return err
 	}
-	if x.ExistingRowsCheckEnforcement == "NoCheck" {
+	if unchecked {
 		return nil
 	}
 	return r.checkExisting(t, o, checks, fks)

@@ -219,6 +219,9 @@ func (b *Bulk) write() error {
 	if err := in.t.apply(b.r, in.changes); err != nil {
 		return err
 	}
+	if !b.checks && in.t.t != nil && len(in.changes) > 0 {
+		in.t.def.Distrust()
+	}
 	if b.checks {
 		if err := b.r.checkForeignKeys(in.t, in.changes, "INSERT"); err != nil {
 			return err

@@ -1,8 +1,6 @@
 package exec
 
 import (
-	"strings"
-
 	"example.com/mssqlcdc/mssqltest/internal/sqlerr"
 	"example.com/mssqlcdc/mssqltest/internal/storage"
 	"example.com/mssqlcdc/mssqltest/internal/value"
@@ -16,6 +14,9 @@ type reference struct {
 
 // references lists the foreign keys that refer to a table.
 func (r *run) references(db *storage.Database, id int32) []reference {
+	if !db.HasForeignKeys() {
+		return nil
+	}
 	var out []reference
 	for _, o := range db.Objects() {
 		t, ok := o.(*storage.Table)
@@ -107,7 +108,11 @@ func (r *run) checkParents(t *target, fk *storage.ForeignKey, changes []storage.
 			return err
 		}
 		if !found {
-			return sqlerr.New(547, verb, "FOREIGN KEY", fk.Name, t.db.Name(), pdef.QualifiedName(), fkColumn(pdef, fk.RefColumns))
+			kind := "FOREIGN KEY"
+			if parent.ID() == t.t.ID() {
+				kind = "FOREIGN KEY SAME TABLE"
+			}
+			return sqlerr.New(547, verb, kind, fk.Name, t.db.Name(), pdef.QualifiedName(), fkColumn(pdef, fk.RefColumns))
 		}
 	}
 	return nil
@@ -158,7 +163,7 @@ func (r *run) lookupRows(t *storage.Table, cols []int, key []value.Value, from *
 			break
 		}
 	}
-	b := &boundTable{t: t, access: storage.Access{Hint: storage.ReadCommittedLock}}
+	b := &boundTable{t: t, access: storage.Access{Hint: storage.ReadCommittedLock, Integrity: true}}
 	err := b.scan(r, index, rg, func(row *storage.Row) error {
 		for i, c := range cols {
 			if row.Vals[c].IsNull() || value.Compare(row.Vals[c], vals[i], def.Columns[c].Type) != 0 {
@@ -229,10 +234,10 @@ func (r *run) cascade(t *target, ref reference, cdef *storage.TableDef, children
 		// The row is read again with the lock that a change needs.
 		vals := append([]value.Value(nil), row.Vals...)
 		ch := storage.Change{Old: row, New: vals}
-		switch kind := strings.ToUpper(strings.NewReplacer(" ", "", "_", "").Replace(action)); {
-		case kind == "CASCADE" && parent.New == nil:
+		switch kind := referential(action); {
+		case kind == cascadeAction && parent.New == nil:
 			ch.New, childVerb = nil, "DELETE"
-		case kind == "CASCADE":
+		case kind == cascadeAction:
 			for i, c := range ref.fk.Columns {
 				v, err := value.Assign(&r.s.env, parent.New[ref.fk.RefColumns[i]], t.def.Columns[ref.fk.RefColumns[i]].Type, cdef.Columns[c].Type)
 				if err != nil {
@@ -240,11 +245,11 @@ func (r *run) cascade(t *target, ref reference, cdef *storage.TableDef, children
 				}
 				vals[c] = v
 			}
-		case kind == "SETNULL":
+		case kind == setNullAction:
 			for _, c := range ref.fk.Columns {
 				vals[c] = value.Value{}
 			}
-		case kind == "SETDEFAULT":
+		case kind == setDefaultAction:
 			for _, c := range ref.fk.Columns {
 				vals[c] = value.Value{}
 				if ev := rs.defaults[c]; ev != nil {

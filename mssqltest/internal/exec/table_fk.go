@@ -26,6 +26,9 @@ func (b *tableBuilder) foreignKeys() error {
 		if err := b.refer(fk, x); err != nil {
 			return err
 		}
+		if err := b.actions(fk); err != nil {
+			return err
+		}
 		b.def.ForeignKeys = append(b.def.ForeignKeys, fk)
 	}
 	return nil

@@ -38,6 +38,8 @@ var engineMessages = map[int32]message{
 	1752: {class: 16, text: "Column '%s' in table '%s' is invalid for creating a default constraint."},
 	1753: {class: 16, state: 0, text: "Column '%s.%s' is not the same length or scale as referencing column '%s.%s' in foreign key '%s'. Columns participating in a foreign key relationship must be defined with the same length and scale."},
 	1759: {class: 16, state: 0, text: "Computed column '%s' in table '%s' is not allowed to be used in another computed-column definition.", endsBatch: true},
+	1761: {class: 16, state: 0, text: "Cannot create the foreign key \"%s\" with the SET NULL referential action, because one or more referencing columns are not nullable."},
+	1762: {class: 16, state: 0, text: "Cannot create the foreign key \"%s\" with the SET DEFAULT referential action, because one or more referencing not-nullable columns lack a default constraint."},
 	1763: {class: 16, state: 0, text: "Cross-database foreign key references are not supported. Foreign key '%s'."},
 	1767: {class: 16, state: 0, text: "Foreign key '%s' references invalid table '%s'."},
 	1769: {class: 16, text: "Foreign key '%s' references invalid column '%s' in referencing table '%s'."},

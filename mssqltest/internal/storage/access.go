@@ -25,6 +25,9 @@ type Access struct {
 	// ForUpdate is set for the target of UPDATE, DELETE and MERGE: rows get update locks that last for the statement, or
 	// as long as Apply makes them exclusive. Rows that turn out not to be meant can be given to Unlock.
 	ForUpdate bool
+	// Integrity is set for the check of a foreign key, which needs the present rows under locks whatever the level; a row
+	// that is not the snapshot's is an update conflict.
+	Integrity bool
 }
 
 // readPlan is what an Access means for one table under the transaction's isolation level.
@@ -58,9 +61,9 @@ func (tx *Tx) planRead(db *Database, a Access) readPlan {
 		level = ReadCommitted
 	}
 	hard := h&(UpdLock|XLock) != 0
-	locks := hard || a.ForUpdate || h&(ReadCommittedLock|TabLock|TabLockX|HoldLock|RepeatableReadHint) != 0
+	locks := hard || a.Integrity || a.ForUpdate || h&(ReadCommittedLock|TabLock|TabLockX|HoldLock|RepeatableReadHint) != 0
 	if level == Snapshot {
-		if !hard && h&(TabLock|TabLockX|HoldLock|RepeatableReadHint) == 0 {
+		if !hard && !a.Integrity && h&(TabLock|TabLockX|HoldLock|RepeatableReadHint) == 0 {
 			p.how, p.table = readSnapshot, SchS
 			return p
 		}

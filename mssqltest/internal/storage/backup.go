@@ -99,6 +99,7 @@ func (b *Backup) restoreRoot(db *Database) *Root {
 		c := &tableCore{db: db, id: id, current: current}
 		c.live = &Table{core: c}
 		c.def.Store(v.store.def)
+		db.note(v.store.def)
 		c.identity.set(b.identities[id])
 		c.rowID.Store(b.rowIDs[id])
 		c.committed = &version{table: &Table{core: c, pinned: v.store.def}, store: committed}

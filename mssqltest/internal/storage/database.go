@@ -12,6 +12,8 @@ import (
 
 // Database is one database: its current catalog, its latest Root, its log.
 type Database struct {
+	foreignKeys atomic.Bool // see HasForeignKeys
+
 	ID         int
 	Collation  *collate.Collation
 	CreateDate time.Time
@@ -149,4 +151,14 @@ func (db *Database) inUse() bool {
 	db.mu.Lock()
 	defer db.mu.Unlock()
 	return len(db.touchedBy) > 0
+}
+
+// HasForeignKeys reports whether any table has ever had a foreign key, so that changes need not look for children.
+func (db *Database) HasForeignKeys() bool { return db.foreignKeys.Load() }
+
+// note remembers what a definition that is coming into use brings with it.
+func (db *Database) note(d *TableDef) {
+	if len(d.ForeignKeys) > 0 {
+		db.foreignKeys.Store(true)
+	}
 }

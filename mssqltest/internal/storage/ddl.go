@@ -120,6 +120,7 @@ func (c *tableCore) replace(d *TableDef, rewrite func([]value.Value) ([]value.Va
 	c.touched()
 	c.current = st
 	c.def.Store(d)
+	c.db.note(d)
 	if i := d.IdentityColumn(); i >= 0 && old.IdentityColumn() < 0 {
 		c.identity.reset(d.Columns[i].Identity)
 	}

@@ -43,6 +43,7 @@ func newTableCore(db *Database, d *TableDef) *tableCore {
 	c := &tableCore{db: db, id: d.ID, current: newStore(d)}
 	c.live = &Table{core: c}
 	c.def.Store(d)
+	db.note(d)
 	if i := d.IdentityColumn(); i >= 0 {
 		c.identity.reset(d.Columns[i].Identity)
 	}

@@ -2,6 +2,7 @@ package storage
 
 import (
 	"slices"
+	"sync/atomic"
 
 	"example.com/mssqlcdc/mssqltest/internal/value"
 )
@@ -45,6 +46,16 @@ func (d *TableDef) normalize() {
 	for _, x := range d.Indexes {
 		if x.ID == 0 {
 			x.ID = d.nextIndexID(x.Clustered)
+		}
+	}
+	for _, k := range d.Checks {
+		if k.Loaded == nil {
+			k.Loaded = new(atomic.Bool)
+		}
+	}
+	for _, k := range d.ForeignKeys {
+		if k.Loaded == nil {
+			k.Loaded = new(atomic.Bool)
 		}
 	}
 	last := 0
@@ -124,7 +135,13 @@ type Check struct {
 	Name, Text          string
 	Expr                any
 	Disabled, Untrusted bool
+	// Loaded is set when a bulk load has brought rows that were not checked. It is apart from the definition because a load
+	// holds no lock that would let it change that.
+	Loaded *atomic.Bool
 }
+
+// NotTrusted is sys.check_constraints.is_not_trusted.
+func (k *Check) NotTrusted() bool { return k.Untrusted || k.Loaded != nil && k.Loaded.Load() }
 
 // ForeignKey is a FOREIGN KEY constraint, checked by the executor.
 type ForeignKey struct {
@@ -135,6 +152,20 @@ type ForeignKey struct {
 	RefColumns          []int // ordinals in the referenced table
 	OnDelete, OnUpdate  string
 	Disabled, Untrusted bool
+	Loaded              *atomic.Bool // as Check.Loaded
+}
+
+// NotTrusted is sys.foreign_keys.is_not_trusted.
+func (k *ForeignKey) NotTrusted() bool { return k.Untrusted || k.Loaded != nil && k.Loaded.Load() }
+
+// Distrust marks the constraints that a load without CHECK_CONSTRAINTS has passed over.
+func (d *TableDef) Distrust() {
+	for _, k := range d.Checks {
+		k.Loaded.Store(true)
+	}
+	for _, k := range d.ForeignKeys {
+		k.Loaded.Store(true)
+	}
 }
 
 // IndexDef is an index of a table; immutable like its TableDef.

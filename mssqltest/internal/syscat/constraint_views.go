@@ -54,7 +54,7 @@ func constraints(t *storage.TableDef) iter.Seq[sysrow.Row] {
 		}
 		for _, c := range t.Checks {
 			row := constraintRow(t, c.ID, c.Name, "C")
-			row["definition"], row["is_disabled"], row["is_not_trusted"], row["uses_database_collation"] = c.Text, c.Disabled, c.Untrusted, true
+			row["definition"], row["is_disabled"], row["is_not_trusted"], row["uses_database_collation"] = c.Text, c.Disabled, c.NotTrusted(), true
 			if !yield(row) {
 				return
 			}
@@ -62,7 +62,7 @@ func constraints(t *storage.TableDef) iter.Seq[sysrow.Row] {
 		for _, f := range t.ForeignKeys {
 			row := constraintRow(t, f.ID, f.Name, "F")
 			row["referenced_object_id"], row["key_index_id"] = f.RefTable, 1
-			row["is_disabled"], row["is_not_trusted"] = f.Disabled, f.Untrusted
+			row["is_disabled"], row["is_not_trusted"] = f.Disabled, f.NotTrusted()
 			row["delete_referential_action"], row["delete_referential_action_desc"] = referential(f.OnDelete)
 			row["update_referential_action"], row["update_referential_action_desc"] = referential(f.OnUpdate)
 			if !yield(row) {
@@ -74,12 +74,12 @@ func constraints(t *storage.TableDef) iter.Seq[sysrow.Row] {
 
 // referential numbers an ON DELETE or ON UPDATE action.
 func referential(action string) (int, string) {
-	switch strings.ReplaceAll(strings.ToUpper(action), " ", "_") {
+	switch strings.ToUpper(strings.NewReplacer(" ", "", "_", "").Replace(action)) {
 	case "CASCADE":
 		return 1, "CASCADE"
-	case "SET_NULL":
+	case "SETNULL":
 		return 2, "SET_NULL"
-	case "SET_DEFAULT":
+	case "SETDEFAULT":
 		return 3, "SET_DEFAULT"
 	}
 	return 0, "NO_ACTION"
