@@ -24,8 +24,10 @@ func (tx *Tx) CreateTable(db *Database, d *TableDef) (*Table, error) {
 	t.mode, t.rebuilt = SchM, true
 	tx.touch(db)
 	tx.changes = append(tx.changes, change{core: c, state: &tableState{store: c.current, dropped: true, identity: c.identity.state()}})
+	if err := tx.doCatalog(db, catalogOp{after: c.live, afterHeader: &d.ObjectHeader}); err != nil {
+		return nil, err
+	}
 	c.dropped = false
-	tx.doCatalog(db, catalogOp{after: c.live, afterHeader: &d.ObjectHeader})
 	return c.live, nil
 }
 
@@ -56,13 +58,23 @@ func (tx *Tx) prepareObject(db *Database, h *ObjectHeader) error {
 	return nil
 }
 
-// doCatalog makes a change of the current catalog that the commit repeats on the Root and a rollback takes back.
-func (tx *Tx) doCatalog(db *Database, op catalogOp) {
+// doCatalog makes a change of the current catalog that the commit repeats on the Root and a rollback takes back. Of
+// transactions that want the same name at the same time one gets it; the others get error 2714.
+func (tx *Tx) doCatalog(db *Database, op catalogOp) error {
 	tx.touch(db)
 	db.mu.Lock()
+	defer db.mu.Unlock()
+	if h := op.afterHeader; op.after != nil {
+		if other := db.catalog.object(h.Schema, h.Name); other != nil && other.Header().ID != h.ID {
+			return errNameTaken(h.Name)
+		}
+	}
+	if s := op.schemaAfter; s != nil && db.catalog.schemaNamed(s.Name) != nil {
+		return errNameTaken(s.Name)
+	}
 	db.catalog = db.catalog.with(op)
-	db.mu.Unlock()
 	tx.catalog = append(tx.catalog, catalogDo{db, op})
+	return nil
 }
 
 // alone takes the Sch-M lock for DDL on a table and saves its state for a rollback.
@@ -197,6 +209,5 @@ func (tx *Tx) DropTable(ctx context.Context, t *Table) error {
 	c.dropped = true
 	h := &c.current.def.ObjectHeader
 	c.mu.Unlock()
-	tx.doCatalog(c.db, catalogOp{before: c.live, beforeHeader: h})
-	return nil
+	return tx.doCatalog(c.db, catalogOp{before: c.live, beforeHeader: h})
 }

@@ -46,8 +46,7 @@ func (tx *Tx) moveObject(ctx context.Context, db *Database, o Object, schema, na
 		if err := t.core.replace(d, nil); err != nil {
 			return err
 		}
-		tx.doCatalog(db, catalogOp{before: t, after: t, beforeHeader: before, afterHeader: &d.ObjectHeader})
-		return nil
+		return tx.doCatalog(db, catalogOp{before: t, after: t, beforeHeader: before, afterHeader: &d.ObjectHeader})
 	}
 	m, ok := o.(*Module)
 	if !ok {
@@ -55,8 +54,7 @@ func (tx *Tx) moveObject(ctx context.Context, db *Database, o Object, schema, na
 	}
 	n := *m
 	n.ObjectHeader = after
-	tx.doCatalog(db, catalogOp{before: m, after: &n, beforeHeader: before, afterHeader: &n.ObjectHeader})
-	return nil
+	return tx.doCatalog(db, catalogOp{before: m, after: &n, beforeHeader: before, afterHeader: &n.ObjectHeader})
 }
 
 // CreateModule adds a view, procedure, function, trigger, synonym or type. The header gets an object_id if it has none.
@@ -64,8 +62,7 @@ func (tx *Tx) CreateModule(db *Database, m *Module) error {
 	if err := tx.prepareObject(db, &m.ObjectHeader); err != nil {
 		return err
 	}
-	tx.doCatalog(db, catalogOp{after: m, afterHeader: &m.ObjectHeader})
-	return nil
+	return tx.doCatalog(db, catalogOp{after: m, afterHeader: &m.ObjectHeader})
 }
 
 // AlterModule puts m in the place of old, whose object_id and creation time it keeps.
@@ -75,8 +72,7 @@ func (tx *Tx) AlterModule(db *Database, old, m *Module) error {
 	}
 	h := old.ObjectHeader
 	m.ID, m.SchemaID, m.Schema, m.Created, m.Modified = h.ID, h.SchemaID, h.Schema, h.Created, time.Now()
-	tx.doCatalog(db, catalogOp{before: old, after: m, beforeHeader: &old.ObjectHeader, afterHeader: &m.ObjectHeader})
-	return nil
+	return tx.doCatalog(db, catalogOp{before: old, after: m, beforeHeader: &old.ObjectHeader, afterHeader: &m.ObjectHeader})
 }
 
 // DropModule removes a module.
@@ -84,8 +80,7 @@ func (tx *Tx) DropModule(db *Database, m *Module) error {
 	if err := tx.writable(db); err != nil {
 		return err
 	}
-	tx.doCatalog(db, catalogOp{before: m, beforeHeader: &m.ObjectHeader})
-	return nil
+	return tx.doCatalog(db, catalogOp{before: m, beforeHeader: &m.ObjectHeader})
 }
 
 // CreateSchema adds a schema; a taken name is error 2714.
@@ -100,7 +95,9 @@ func (tx *Tx) CreateSchema(db *Database, name string) (*Schema, error) {
 	s := &Schema{ID: db.nextSchema, Name: name}
 	db.nextSchema++
 	db.mu.Unlock()
-	tx.doCatalog(db, catalogOp{schemaAfter: s})
+	if err := tx.doCatalog(db, catalogOp{schemaAfter: s}); err != nil {
+		return nil, err
+	}
 	return s, nil
 }
 
@@ -119,6 +116,5 @@ func (tx *Tx) DropSchema(db *Database, name string) error {
 			return sqlerr.Newf(3729, 16, "Cannot drop schema '%s' because it is being referenced by object '%s'.", s.Name, h.Name)
 		}
 	}
-	tx.doCatalog(db, catalogOp{schemaBefore: s})
-	return nil
+	return tx.doCatalog(db, catalogOp{schemaBefore: s})
 }
