@@ -19,6 +19,8 @@ type DecodeColumn struct {
 	Optional bool
 	// Ignored columns are the server's own (computed, rowversion, period columns): what a message says of them is not written.
 	Ignored bool
+	// Key columns must be in every message, and are never NULL.
+	Key bool
 }
 
 // Lossy says which losses are accepted: false refuses the row.
@@ -32,6 +34,7 @@ type Lossy struct {
 type DecodeOptions struct {
 	Lossy         Lossy
 	IgnoreUnknown bool             // fields without a column are left out; else they refuse the row
+	Partial       bool             // a column that a message does not have is not known, and the row is taken without it
 	Mem           memory.Allocator // nil = the Go heap
 }
 
@@ -44,6 +47,7 @@ type Decoder struct {
 
 	row    []cellValue
 	given  Set // columns that the row has
+	except Set // columns that rows do not have, whatever they say: Unchanged
 	arena  []byte
 	order  []int // columns in the order of the fields of the last message
 	key    []byte
@@ -162,6 +166,25 @@ func unknown(name string) error {
 // end puts the row into the part of its columns, and tells that a needed value is missing.
 func (d *Decoder) end() error {
 	d.key = d.key[:0]
+	if err := d.whole(); err != nil {
+		return err
+	}
+	p := d.byKey[string(d.key)]
+	if p == nil {
+		p = d.newPart()
+		d.byKey[string(d.key)] = p
+		d.parts = append(d.parts, p)
+	}
+	d.size += p.append(d, d.rows)
+	d.rows++
+	return nil
+}
+
+// whole looks whether the row has what it needs, and notes in d.key the columns that it leaves to the server.
+func (d *Decoder) whole() error {
+	if d.options.Partial {
+		return d.partial()
+	}
 	for i := range d.columns {
 		c := &d.columns[i]
 		if c.Ignored {
@@ -182,17 +205,9 @@ func (d *Decoder) end() error {
 			}
 		}
 		if v.null && !c.Type.Nullable {
-			return d.cellError(i, errors.New("the value is null, and the column is NOT NULL"))
+			return d.cellError(i, errNullValue)
 		}
 	}
-	p := d.byKey[string(d.key)]
-	if p == nil {
-		p = d.newPart()
-		d.byKey[string(d.key)] = p
-		d.parts = append(d.parts, p)
-	}
-	d.size += p.append(d, d.rows)
-	d.rows++
 	return nil
 }
 
@@ -203,7 +218,10 @@ func loadable(k sqltype.Kind) bool { return k != sqltype.Unknown && k != sqltype
 type Part struct {
 	Record arrow.RecordBatch
 	Rows   []int // what Append counted: the first row is 0
-	Bytes  int64
+	// Known are the columns, by their number in the target, that each row has, with the option Partial: nil for a row that has
+	// them all. What a row does not have is NULL in the record.
+	Known []Set
+	Bytes int64
 }
 
 // Finish gives what was appended, and begins anew. The records are the caller's to release.

@@ -13,6 +13,7 @@ type part struct {
 	builders []array.Builder // nil for a column that is left out
 	seen     Set             // columns that a row had
 	rows     []int
+	known    []Set // of each row, with the option Partial
 	size     int64
 }
 
@@ -20,7 +21,7 @@ func (d *Decoder) newPart() *part {
 	p := &part{builders: make([]array.Builder, len(d.columns))}
 	for i := range d.columns {
 		c := &d.columns[i]
-		if c.Ignored || !loadable(d.kinds[i]) || c.Optional && !d.given.Has(i) {
+		if c.Ignored || !loadable(d.kinds[i]) || c.Optional && !d.given.Has(i) && !d.options.Partial {
 			continue
 		}
 		p.builders[i] = array.NewBuilder(d.options.Mem, c.Type.Inside())
@@ -83,6 +84,9 @@ func (p *part) append(d *Decoder, row int) (size int64) {
 			size += 8
 		}
 	}
+	if d.options.Partial {
+		p.known = append(p.known, d.known())
+	}
 	p.rows = append(p.rows, row)
 	p.size += size
 	return size
@@ -105,7 +109,7 @@ func (p *part) finish(d *Decoder) Part {
 	for _, c := range columns {
 		c.Release()
 	}
-	return Part{Record: rec, Rows: p.rows, Bytes: p.size}
+	return Part{Record: rec, Rows: p.rows, Known: p.known, Bytes: p.size}
 }
 
 func (p *part) release() {

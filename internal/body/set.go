@@ -14,6 +14,13 @@ func (s *Set) Add(i int) {
 	(*s)[i>>6] |= 1 << (i & 63)
 }
 
+// Remove takes column i out.
+func (s Set) Remove(i int) {
+	if i>>6 < len(s) {
+		s[i>>6] &^= 1 << (i & 63)
+	}
+}
+
 // Empty reports whether no column is in s.
 func (s Set) Empty() bool {
 	for _, w := range s {

@@ -164,6 +164,19 @@ func (t Type) String() string {
 	return t.Name
 }
 
+// ColumnDeclaration declares a column of type t in a temporary table: with its collation, which would be that of tempdb otherwise, and
+// without an alias, which tempdb does not have.
+func (t Type) ColumnDeclaration() string {
+	text := t.String()
+	if t.Name == "sysname" {
+		text = "nvarchar(128)"
+	}
+	if t.Collation != "" {
+		text += " COLLATE " + t.Collation
+	}
+	return text
+}
+
 // Kind is the inside form of t; Unknown for a type that the table does not have.
 func (t Type) Kind() Kind {
 	if e := lookup(t.Name); e != nil {
