@@ -18,6 +18,9 @@ const (
 	bulkFieldConnectionString = "connection_string"
 	bulkFieldTable            = "table"
 	bulkFieldMode             = "mode"
+	bulkFieldKeyColumns       = "key_columns"
+	bulkFieldOperation        = "operation"
+	bulkFieldOnMissing        = "on_missing_row"
 	bulkFieldMaxInFlight      = "max_in_flight"
 	bulkFieldBatching         = "batching"
 	bulkFieldOnUnknown        = "on_unknown_field"
@@ -53,10 +56,17 @@ func bulkSpec() *service.ConfigSpec {
 				Example("dbo.orders").Example("[my.schema].orders").Example(`archive.${! @table }`),
 			service.NewStringAnnotatedEnumField(bulkFieldMode, map[string]string{
 				"insert": "Each message is a new row, whatever its operation.",
-			}).Default("insert").Description("What a message does to the table.").
-				LintRule(`root = if this != "insert" { [ "mode must be insert: upsert and apply are not there yet" ] }`),
+				"upsert": "Each message is a row of its key, whatever its operation: it is inserted, or changes the columns that it has of the row that is there.",
+				"apply":  "Each message does what its operation says: it inserts or changes the row of its key, or deletes it.",
+			}).Default("insert").Description("What a message does to the table."),
+			service.NewStringListField(bulkFieldKeyColumns).Default([]any{}).
+				Description("For upsert and apply: the columns that tell the rows of the table apart. Empty: its primary key, else its first unique index over columns that cannot be NULL. A table without a key takes nothing but inserts, in mode apply.").
+				Example([]any{"id"}),
+			service.NewInterpolatedStringField(bulkFieldOperation).Default("${! @operation }").
+				Description("For apply: what a message does. `read`, `insert` and `upsert` insert its row, or change it if it is there; `update` and `update_after` change it; `delete` deletes it, by the key columns of the body. `update_before`, and the marks of a snapshot, are left out. A message without a body deletes, by the key in its metadata `key`. Anything else refuses the message. Messages in Arrow's format from `mssql_cdc` have an operation for each row, which is the one that counts.").
+				Example(`${! meta("op") }`),
 			service.NewIntField(bulkFieldMaxInFlight).Default(1).
-				Description("Batches that are loaded at the same time, each on a connection of its own. More than one gives up the order of the rows.").
+				Description("Batches that are loaded at the same time, each on a connection of its own. More than one gives up the order of the rows, which upsert and apply must have.").
 				LintRule(`root = if this < 1 { [ "max_in_flight must be at least 1" ] }`),
 			service.NewBatchPolicyField(bulkFieldBatching),
 			service.NewStringAnnotatedEnumField(bulkFieldOnUnknown, map[string]string{
@@ -69,6 +79,11 @@ func bulkSpec() *service.ConfigSpec {
 				lossy("time", "round", "Fractions of a second are rounded to those of the column, times of a date are cut.", "Dates and times that are finer than the column."),
 				lossy("nan", "null", "NULL is stored.", "NaN and the infinities, which SQL Server does not have."),
 			).Advanced().Description("Values that a column cannot hold as they are."),
+			service.NewStringAnnotatedEnumField(bulkFieldOnMissing, map[string]string{
+				"error":              "The message is refused.",
+				"insert_if_complete": "The row is inserted if the message has every column of the table; else the message is refused.",
+				"ignore":             "Nothing.",
+			}).Default("insert_if_complete").Advanced().Description("For apply: what happens to an update whose row is not there."),
 			service.NewBoolField(bulkFieldCreateTable).Default(false).Advanced().
 				Description("Make a table that does not exist, with the columns of the first message's metadata `schema`, or of its body in Arrow's format. All of them may be NULL and text is nvarchar(max); there is no key. The login needs CREATE TABLE and ALTER on the schema."),
 			service.NewStringListField(bulkFieldHints).Default([]any{"CHECK_CONSTRAINTS", "FIRE_TRIGGERS", "KEEP_NULLS"}).Advanced().
@@ -87,7 +102,11 @@ func bulkSpec() *service.ConfigSpec {
 				"require": "Where rows cannot be written directly, the connection fails.",
 			}).Default("auto").Advanced().Description("How rows reach the server."),
 			service.NewTLSToggledField(bulkFieldTLS).Advanced(),
-		)
+		).
+		LintRule(`root = match {
+    this.mode.or("insert") != "insert" && this.max_in_flight.or(1) > 1 => [ "max_in_flight must be 1 with mode " + this.mode + ": batches that are loaded at the same time land in any order, and the older one could win" ],
+    this.mode.or("insert") == "insert" && this.key_columns.or([]).length() > 0 => [ "key_columns have no meaning with mode insert" ],
+  }`)
 }
 
 const bulkDescription = `
@@ -95,6 +114,9 @@ Each message is a row: a JSON object, a structured message, or rows in Apache Ar
 by how it begins. Fields are matched with columns by name. A column that a message does not have gets its default, or NULL;
 computed columns, rowversions, period columns and hidden columns are left out by themselves. An identity column keeps the
 messages' values if they have it, and is numbered by the server if they do not.
+
+With the mode upsert or apply rows are told apart by a key: a message changes the row that is there in the columns that it has,
+and apply follows deletions.
 
 Every load runs in a transaction that is committed only when the server has counted as many rows as were sent.
 
@@ -106,7 +128,7 @@ whether the rows are there: they are loaded again, so that they are there at lea
 
 == Permissions
 
-SELECT and INSERT on the table. Values for an identity column, and leaving out hints, need ALTER on it as well.
+SELECT and INSERT on the table, UPDATE for upsert, DELETE and UPDATE for apply. Values for an identity column, and leaving out hints, need ALTER on it as well.
 `
 
 // bulkOutput is the output mssql_bulk. Benthos calls WriteBatch from up to max_in_flight goroutines; each works on a connection

@@ -23,6 +23,7 @@ type bulkConfig struct {
 	policy     service.BatchPolicy
 	decode     body.DecodeOptions
 	load       bulkload.Options
+	mode       bulkMode
 	create     bool // tables that do not exist
 	staged     bool // small loads go through a temporary table
 	maxRetries int
@@ -41,9 +42,7 @@ func parseBulk(conf *service.ParsedConfig) (*bulkConfig, error) {
 		policy:     field(&p, conf.FieldBatchPolicy, bulkFieldBatching),
 		backoff:    field(&p, conf.FieldBackOff, bulkFieldBackoff),
 	}
-	if mode := p.text(bulkFieldMode); p.err == nil && mode != "insert" {
-		return nil, fmt.Errorf("mode %s is not there yet: insert is the only one", mode)
-	}
+	p.mode(c)
 	if init := p.text(bulkFieldInit); init != "" {
 		c.session.Init = []string{init, sqlBulkCounts}
 	}

@@ -116,7 +116,7 @@ func declarationOfArrow(f arrow.Field) string {
 		t, err = sqltype.FromExportedField(f)
 	}
 	if err == nil && t.Kind() != sqltype.Variant && t.Kind() != sqltype.RowVersion {
-		return bulkBaseType(t)
+		return t.ColumnDeclaration()
 	}
 	switch t := f.Type.(type) {
 	case *arrow.DictionaryType:

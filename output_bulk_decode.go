@@ -12,6 +12,7 @@ import (
 	"example.com/mssqlcdc/internal/body"
 	"example.com/mssqlcdc/internal/bulkload"
 	"example.com/mssqlcdc/internal/catalog"
+	"example.com/mssqlcdc/internal/merge"
 )
 
 // bulkJob is the rows of one table, as record batches of one set of columns each.
@@ -20,6 +21,11 @@ type bulkJob struct {
 	table *bulkTable
 	rows  []int // of the batch
 	parts []bulkPart
+
+	// Of a table that rows are brought into by key:
+	content    merge.Content
+	seqs       []int        // the message of each row, by its sequence number
+	have, lack map[int]bool // columns that some row knows, and that some row does not know
 }
 
 // bulkPart is a record batch on its way.
@@ -116,14 +122,25 @@ func (l *bulkLanding) describe(ctx context.Context, w *bulkWorker, j *bulkJob) (
 }
 
 func (l *bulkLanding) decodeJob(j *bulkJob) error {
+	if j.table.changes != nil {
+		return l.decodeChanges(j)
+	}
 	d := j.table.decoder
 	defer d.Discard()
 	var from []int // the message of each decoded row
 	for _, i := range j.rows {
 		m := l.batch[i]
-		bytes, err := m.AsBytes()
+		skip, err := l.checkOperation(i, m)
+		if skip {
+			continue
+		}
+		var bytes []byte
+		if err == nil {
+			bytes, err = m.AsBytes()
+		}
 		switch {
-		case m.HasStructured() && !m.HasBytes() || err != nil:
+		case err != nil:
+		case m.HasStructured() && !m.HasBytes():
 			err = appendStructured(d, m)
 		case body.IsArrow(bytes):
 			if err = l.decodeArrow(j, i, bytes); err != nil {

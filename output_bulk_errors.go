@@ -17,6 +17,7 @@ type bulkError struct {
 	rows       []int // of the batch, that were on their way to the table
 	committing bool  // the connection was lost while the commit was under way
 	missing    bool  // the table could not be described
+	changes    bool  // the rows were brought into the table by key
 	err        error
 }
 
@@ -71,8 +72,14 @@ func causeOf(err error) bulkCause {
 	return causeForm
 }
 
+// isDuplicate tells whether a unique index has refused a row.
+func isDuplicate(err error) bool { return session.HasNumber(err, 2601, 2627) }
+
 // explainRow says what an error of a row means, where the server's text does not.
-func explainRow(err error) error {
+func explainRow(err error, keyed bool) error {
+	if keyed && isDuplicate(err) {
+		return fmt.Errorf("%w (another row has its value of a unique index already)", err)
+	}
 	for _, e := range []struct {
 		numbers []int32
 		text    string

@@ -114,7 +114,9 @@ func (r *bulkRig) refusesConfig(fields, want string) {
 func TestBulkConfig(t *testing.T) {
 	r := &bulkRig{t: t}
 	for _, tt := range []struct{ fields, want string }{
-		{"mode: upsert", "mode"},
+		{"mode: merge", "mode"},
+		{"mode: upsert\nmax_in_flight: 2", "max_in_flight must be 1"},
+		{"mode: apply\noperation: '${! nonsense( }'", "operation"},
 		{"raw_tds: sometimes", "raw_tds"},
 		{"table: a.b.c", "parts"},
 		{"table: '[a'", "not closed"},
@@ -131,13 +133,17 @@ func TestBulkConfig(t *testing.T) {
 		t.Errorf("%d in flight, batches of %d, %v", inFlight, policy.Count, err)
 	}
 	for _, tt := range []struct{ fields, want string }{
-		{"mode: upsert", "mode"},
-		{"mode: apply", "mode"},
+		{"mode: upsert", ""},
+		{"mode: apply", ""},
+		{"mode: merge", "value merge"},
+		{"mode: upsert\n    max_in_flight: 2", "max_in_flight must be 1 with mode upsert"},
+		{"mode: apply\n    max_in_flight: 64", "max_in_flight must be 1 with mode apply"},
 		{"max_in_flight: 0", "max_in_flight"},
 		{"max_in_flight: 8", ""},
 		{"max_retries: -1", "max_retries"},
 		{"on_unknown_field: add_column", "add_column"},
 		{"on_lossy: {text: round}", "round"},
+		{"mode: upsert\n    key_columns: [a]", ""},
 		{"key_columns: [a]", "key_columns"},
 	} {
 		lints := strings.Join(lint(t, "output:\n  mssql_bulk:\n    connection_string: x\n    "+tt.fields+"\n"), "; ")

@@ -29,8 +29,9 @@ type bulkLanding struct {
 	pause   backoff.ExponentialBackOff
 	retries int // left, for errors that a row can cause
 	landed  map[int]bool
-	shaped  bool // the tables were described anew because of an error
-	told    bool // the first error of a row of tries is logged
+	shaped  bool                  // the tables were described anew because of an error
+	whole   map[catalog.Name]bool // tables whose rows are updated by one statement: exchange
+	told    bool                  // the first error of a row of tries is logged
 }
 
 func newBulkLanding(o *bulkOutput, batch service.MessageBatch) *bulkLanding {
@@ -50,7 +51,10 @@ func (l *bulkLanding) run(ctx context.Context) error {
 	for i := range all {
 		all[i] = i
 	}
-	err := l.land(ctx, all)
+	err := l.landAll(ctx, all)
+	if l.out.cfg.mode.keyed {
+		return err // what has landed may come again: its outcome is the same
+	}
 	if len(l.landed) > 0 && errors.Is(err, service.ErrNotConnected) {
 		// The whole batch would come again, and what has landed would be there twice.
 		for _, i := range all {
@@ -127,6 +131,9 @@ func (l *bulkLanding) land(ctx context.Context, rows []int) error {
 		if !errors.As(err, &at) {
 			at = &bulkError{rows: rows, err: err}
 		}
+		if l.exchange(at) {
+			continue
+		}
 		cause := causeOf(err)
 		if cause == causeForm && l.worker != nil && l.worker.conn.Broken() {
 			cause = causeRow // most likely the network, whose errors the driver does not always pass on
@@ -165,7 +172,7 @@ func (l *bulkLanding) land(ctx context.Context, rows []int) error {
 // halve finds the rows that are to blame.
 func (l *bulkLanding) halve(ctx context.Context, rows []int, at *bulkError) error {
 	if len(rows) == 1 {
-		l.refuse(rows[0], at.table, explainRow(at.err))
+		l.refuse(rows[0], at.table, explainRow(at.err, at.changes))
 		return nil
 	}
 	l.out.observer.splits.Incr(1)
@@ -270,6 +277,12 @@ func (l *bulkLanding) attempt(ctx context.Context, rows []int) error {
 // fill plans every part, and sends the staged ones to their temporary tables, before there is a transaction.
 func (l *bulkLanding) fill(ctx context.Context, w *bulkWorker, jobs []*bulkJob) error {
 	for _, j := range jobs {
+		if j.table.changes != nil {
+			if err := l.fillStage(ctx, w, j); err != nil {
+				return err
+			}
+			continue
+		}
 		kept := j.parts[:0]
 		for n := range j.parts {
 			p := j.parts[n]
@@ -353,6 +366,12 @@ func (l *bulkLanding) store(ctx context.Context, w *bulkWorker, jobs []*bulkJob)
 		}
 	}()
 	for _, j := range jobs {
+		if j.table.changes != nil {
+			if err := l.applyStage(ctx, w, j); err != nil {
+				return err
+			}
+			continue
+		}
 		for n := range j.parts {
 			switch p := &j.parts[n]; {
 			case p.plan.move == "":

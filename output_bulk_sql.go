@@ -6,7 +6,6 @@ import (
 
 	"example.com/mssqlcdc/internal/bulkload"
 	"example.com/mssqlcdc/internal/catalog"
-	"example.com/mssqlcdc/internal/sqltype"
 )
 
 // The T-SQL of mssql_bulk. Transactions begin and end in batches of their own, since what a procedure does to them is refused.
@@ -15,7 +14,7 @@ const (
 	sqlBulkBegin    = "BEGIN TRANSACTION"
 	sqlBulkCommit   = "COMMIT TRANSACTION"
 	sqlBulkRollback = "IF @@TRANCOUNT > 0 ROLLBACK TRANSACTION"
-	sqlBulkRights   = "SELECT HAS_PERMS_BY_NAME(@name, N'OBJECT', N'SELECT'), HAS_PERMS_BY_NAME(@name, N'OBJECT', N'INSERT')"
+	sqlBulkRights   = "SELECT HAS_PERMS_BY_NAME(@name, N'OBJECT', N'SELECT'), HAS_PERMS_BY_NAME(@name, N'OBJECT', N'INSERT'), HAS_PERMS_BY_NAME(@name, N'OBJECT', N'UPDATE'), HAS_PERMS_BY_NAME(@name, N'OBJECT', N'DELETE')"
 	declBulkRights  = "@name nvarchar(776)"
 	sqlBulkCreate   = "CREATE TABLE %s (%s)"
 	sqlBulkEmpty    = "TRUNCATE TABLE %s"
@@ -43,21 +42,10 @@ func sqlBulkStage(stage catalog.Name, columns []bulkload.TargetColumn) string {
 		if i > 0 {
 			b.WriteString(", ")
 		}
-		b.WriteString(catalog.Quote(c.Name) + " " + bulkBaseType(c.Type) + " NULL")
+		b.WriteString(catalog.Quote(c.Name) + " " + c.Type.ColumnDeclaration() + " NULL")
 	}
 	b.WriteString(")")
 	return b.String()
-}
-
-func bulkBaseType(t sqltype.Type) string {
-	text := t.String()
-	if t.Name == "sysname" {
-		text = "nvarchar(128)"
-	}
-	if t.Collation != "" {
-		text += " COLLATE " + t.Collation
-	}
-	return text
 }
 
 func sqlBulkMoveOf(target, stage catalog.Name, columns []bulkload.TargetColumn) string {

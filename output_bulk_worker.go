@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -41,7 +42,8 @@ type bulkTable struct {
 	decoder *body.Decoder
 	direct  []*bulkPlan
 	staged  []*bulkPlan
-	loaded  time.Time // when the server was asked
+	changes *bulkChanges // nil if rows are only inserted
+	loaded  time.Time    // when the server was asked
 }
 
 // bulkPlan is the plan of one set of columns.
@@ -94,16 +96,21 @@ func (w *bulkWorker) table(ctx context.Context, name catalog.Name) (*bulkTable, 
 	if err != nil {
 		return nil, err
 	}
-	columns := make([]body.DecodeColumn, len(target.Columns))
-	for i := range target.Columns {
-		c := &target.Columns[i]
-		columns[i] = body.DecodeColumn{Name: c.Name, Type: c.Type, Optional: c.HasDefault || c.Identity, Ignored: !c.Writable()}
+	t := &bulkTable{target: target}
+	options := w.cfg.decode
+	var key []int
+	if w.cfg.mode.keyed {
+		if t.changes, err = w.changes(ctx, target); err != nil {
+			return nil, err
+		}
+		if t.changes != nil {
+			options.Partial, key = true, t.changes.stage.Key().Columns
+		}
 	}
-	decoder, err := body.NewDecoder(columns, w.cfg.decode)
-	if err != nil {
+	if t.decoder, err = body.NewDecoder(decodeColumns(target, key), options); err != nil {
 		return nil, fmt.Errorf("describing table %s: %w", name, err)
 	}
-	t := &bulkTable{target: target, decoder: decoder, loaded: time.Now()}
+	t.loaded = time.Now()
 	w.tables[name] = t
 	return t, nil
 }
@@ -117,12 +124,13 @@ func (w *bulkWorker) mayLoad(ctx context.Context, name catalog.Name) error {
 	if err != nil {
 		return fmt.Errorf("checking the rights on %s: %w", name, err)
 	}
-	if len(row) != 2 {
+	if len(row) != 4 {
 		return fmt.Errorf("checking the rights on %s: the server gave %d columns", name, len(row))
 	}
-	for i, right := range []string{"SELECT", "INSERT"} {
+	rights := []string{"SELECT", "INSERT", "UPDATE", "DELETE"}[:w.cfg.mode.rights()]
+	for i, right := range rights {
 		if row[i] == int64(0) {
-			return fmt.Errorf("the login may not %s on %s: GRANT SELECT, INSERT ON %s TO it", right, name, name.Quoted())
+			return fmt.Errorf("the login may not %s on %s: GRANT %s ON %s TO it", right, name, strings.Join(rights, ", "), name.Quoted())
 		}
 	}
 	return nil
