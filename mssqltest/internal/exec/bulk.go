@@ -87,7 +87,11 @@ func (b *Bulk) prepare(x *ast.InsertBulkStatement, m *mend) error {
 		b.checks = slices.Contains(m.options, "CHECK_CONSTRAINTS")
 		b.fire = slices.Contains(m.options, "FIRE_TRIGGERS")
 		if slices.Contains(m.options, "TABLOCK") && t.t != nil {
-			if err := r.stmt.tx.LockTable(r.ctx, t.t, storage.X); err != nil {
+			mode := storage.X
+			if len(t.def.Indexes) == 0 {
+				mode = storage.BU
+			}
+			if err := r.stmt.tx.LockTable(r.ctx, t.t, mode); err != nil {
 				return err
 			}
 		}

@@ -28,7 +28,7 @@ func (r *run) definition(st ast.Statement) (func() error, bool) {
 	case *ast.AlterTableTriggerModificationStatement:
 		return func() error { return r.ddl(func() error { return r.alterTriggers(x) }) }, true
 	case *ast.AlterTableSetStatement, *ast.AlterTableRebuildStatement:
-		return func() error { return r.ddl(func() error { return r.alterIgnored(x) }) }, true
+		return func() error { return r.ddl(func() error { return r.alterOptions(x) }) }, true
 	case *ast.CreateIndexStatement:
 		return func() error { return r.ddl(func() error { return r.createIndex(x) }) }, true
 	case *ast.DropIndexStatement:
@@ -174,22 +174,34 @@ func (r *run) dropTables(x *ast.DropTableStatement) error {
 	return nil
 }
 
-// alterIgnored takes ALTER TABLE SET and REBUILD, which change nothing here.
-func (r *run) alterIgnored(st ast.Statement) error {
+// alterOptions is ALTER TABLE SET and REBUILD: LOCK_ESCALATION is heeded, the rest changes nothing here.
+func (r *run) alterOptions(st ast.Statement) error {
 	var name *ast.SchemaObjectName
+	var set []ast.TableOption
 	switch x := st.(type) {
 	case *ast.AlterTableSetStatement:
-		name = x.SchemaObjectName
-		for _, o := range x.Options {
-			if _, ok := o.(*ast.LockEscalationTableOption); !ok {
-				return notSupported("this option of ALTER TABLE SET")
-			}
-		}
+		name, set = x.SchemaObjectName, x.Options
 	case *ast.AlterTableRebuildStatement:
 		name = x.SchemaObjectName
 	}
-	_, _, err := r.tableToAlter(name)
-	return err
+	t, _, err := r.tableToAlter(name)
+	if err != nil {
+		return err
+	}
+	for _, o := range set {
+		e, ok := o.(*ast.LockEscalationTableOption)
+		if !ok {
+			return notSupported("this option of ALTER TABLE SET")
+		}
+		def := t.Def().Clone()
+		if def.NoEscalation = strings.EqualFold(e.Value, "DISABLE"); def.NoEscalation == t.Def().NoEscalation {
+			continue
+		}
+		if err := r.stmt.tx.AlterTable(r.ctx, t, def, nil); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // tableToAlter finds the table of ALTER TABLE, CREATE INDEX and the like.

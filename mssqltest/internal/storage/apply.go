@@ -29,7 +29,11 @@ func (tx *Tx) Apply(ctx context.Context, t *Table, changes []Change) ([]*Row, er
 	if err := tx.writable(c.db); err != nil {
 		return nil, err
 	}
-	tt, err := tx.lockTable(ctx, c, IX, true, tx.timeout())
+	mode := IX
+	if t := tx.tables[c]; t != nil && t.mode == BU && onlyInserts(changes) {
+		mode = BU
+	}
+	tt, err := tx.lockTable(ctx, c, mode, true, tx.timeout())
 	if err != nil || len(changes) == 0 {
 		return nil, err
 	}
@@ -67,6 +71,16 @@ func (tx *Tx) Apply(ctx context.Context, t *Table, changes []Change) ([]*Row, er
 		tx.logChanges(c, st.def, plan)
 	}
 	return rows, nil
+}
+
+// onlyInserts says whether changes are such that a bulk update lock does for them.
+func onlyInserts(changes []Change) bool {
+	for _, ch := range changes {
+		if ch.Old != nil {
+			return false
+		}
+	}
+	return true
 }
 
 // checkSnapshotDef refuses to change a table that was altered after the snapshot was taken.
@@ -126,6 +140,9 @@ func (s *store) moved(old, new *Row) bool {
 
 // lockChanges takes exclusive locks on all rows that leave or enter and on their keys in unique indexes.
 func (tx *Tx) lockChanges(ctx context.Context, t *txTable, st *store, plan []planned) error {
+	if t.mode == BU {
+		return nil // a heap without indexes, in which nobody reads
+	}
 	if len(plan) >= escalationRows && !t.mode.covers(X) {
 		tx.escalate(t, X)
 	}

@@ -22,7 +22,7 @@ func (tx *Tx) countRowLock(t *txTable, mode Mode) bool {
 // escalate takes a table lock, if nobody is in the way, and frees the row locks that it covers.
 func (tx *Tx) escalate(t *txTable, mode Mode) bool {
 	c := t.core
-	if !tx.in.locks.try(tx.owner, c.resource(), mode) {
+	if c.def.Load().NoEscalation || !tx.in.locks.try(tx.owner, c.resource(), mode) {
 		return false
 	}
 	t.mode = join(t.mode, mode)

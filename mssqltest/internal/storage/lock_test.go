@@ -13,17 +13,18 @@ import (
 )
 
 func TestModes(t *testing.T) {
-	modes := []Mode{SchS, IS, S, U, IX, SIX, X, SchM}
+	modes := []Mode{SchS, IS, S, U, IX, SIX, X, SchM, BU}
 	// Rows and columns in the order of modes; y is compatible. From the lock compatibility table of the documentation.
 	want := []string{
-		"yyyyyyyn",
-		"yyyyyynn",
-		"yyyynnnn",
-		"yyynnnnn",
-		"yynnynnn",
-		"yynnnnnn",
-		"ynnnnnnn",
-		"nnnnnnnn",
+		"yyyyyyyny",
+		"yyyyyynnn",
+		"yyyynnnnn",
+		"yyynnnnnn",
+		"yynnynnnn",
+		"yynnnnnnn",
+		"ynnnnnnnn",
+		"nnnnnnnnn",
+		"ynnnnnnny",
 	}
 	for i, a := range modes {
 		for j, b := range modes {

@@ -18,6 +18,8 @@ type TableDef struct {
 	TrackedByCDC bool
 	// Temporal is sys.tables.temporal_type: 0 ordinary, 1 history table, 2 system-versioned.
 	Temporal int
+	// NoEscalation is LOCK_ESCALATION = DISABLE.
+	NoEscalation bool
 	// TextInRow and other properties that only the catalog views show.
 	Extra map[string]string
 }

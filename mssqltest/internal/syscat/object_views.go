@@ -113,6 +113,9 @@ func (s *source) tables() iter.Seq[sysrow.Row] {
 			row["text_in_row_limit"], row["large_value_types_out_of_row"] = 0, false
 			row["is_tracked_by_cdc"] = t.TrackedByCDC
 			row["lock_escalation"], row["lock_escalation_desc"] = 0, "TABLE"
+			if t.NoEscalation {
+				row["lock_escalation"], row["lock_escalation_desc"] = 1, "DISABLE"
+			}
 			row["is_filetable"], row["is_memory_optimized"], row["durability"], row["durability_desc"] = false, false, 0, "SCHEMA_AND_DATA"
 			row["temporal_type"], row["temporal_type_desc"] = t.Temporal, temporalTypes[t.Temporal]
 			row["is_remote_data_archive_enabled"], row["is_node"], row["is_edge"] = false, false, false

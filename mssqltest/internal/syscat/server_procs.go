@@ -66,7 +66,7 @@ func spWho(c *exec.Context, a sysrow.Args) (int32, error) {
 				continue
 			}
 			row := sysrow.Row{
-				"spid": x.SPID(), "status": status(x), "loginame": x.Login(), "hostname": x.HostName(), "blk": itoa(blocked[x.SPID()]),
+				"spid": x.SPID(), "status": status(x), "loginame": x.Login(), "hostname": x.HostName(), "blk": itoa(blocked[x.SPID()].by),
 				"cmd": "AWAITING COMMAND",
 			}
 			if db := c.Instance().Storage.DatabaseByID(s.statusOf(x).Database); db != nil {

@@ -16,6 +16,7 @@ func (r registrar) sessionViews() {
 	r.view("sys", "dm_exec_connections", connectionColumns, (*source).connections)
 	r.view("sys", "dm_exec_requests", requestColumns, (*source).requests)
 	r.view("sys", "dm_tran_locks", lockColumns, (*source).locks)
+	r.view("sys", "dm_os_waiting_tasks", waitingTaskColumns, (*source).waitingTasks)
 	r.view("sys", "dm_tran_active_transactions", transactionColumns, (*source).transactions)
 	r.view("sys", "dm_tran_session_transactions", sessionTransactionColumns, (*source).sessionTransactions)
 	r.view("sys", "sysprocesses", processColumns, (*source).processes)
@@ -125,23 +126,6 @@ func (s *source) connections() iter.Seq[sysrow.Row] {
 	}
 }
 
-// waits maps the waiting SPIDs to one that blocks them.
-func (s *source) waits() map[int]int {
-	out := map[int]int{}
-	locks := s.c.Instance().Storage.Locks()
-	for _, w := range locks {
-		if w.Status == "GRANT" {
-			continue
-		}
-		for _, g := range locks {
-			if g.Status == "GRANT" && g.SPID != w.SPID && g.DatabaseID == w.DatabaseID && g.ObjectID == w.ObjectID && g.Type == w.Type && g.Resource == w.Resource {
-				out[w.SPID] = g.SPID
-			}
-		}
-	}
-	return out
-}
-
 func (s *source) requests() iter.Seq[sysrow.Row] {
 	return func(yield func(sysrow.Row) bool) {
 		blocked, open := s.waits(), s.openTransactions()
@@ -152,29 +136,11 @@ func (s *source) requests() iter.Seq[sysrow.Row] {
 			st := s.statusOf(x)
 			row := sysrow.Row{
 				"session_id": x.SPID(), "start_time": time.Now(), "status": "running", "command": "SELECT", "database_id": st.Database, "user_id": 1,
-				"blocking_session_id": blocked[x.SPID()], "transaction_id": int64(open[x.SPID()]), "transaction_isolation_level": int(st.Isolation),
+				"blocking_session_id": blocked[x.SPID()].by, "transaction_id": int64(open[x.SPID()]), "transaction_isolation_level": int(st.Isolation),
 				"lock_timeout": timeoutMillis(st.LockTimeout), "open_resultset_count": 1,
 			}
-			if blocked[x.SPID()] != 0 {
-				row["status"], row["wait_type"], row["last_wait_type"] = "suspended", "LCK_M_X", "LCK_M_X"
-			}
-			if !yield(row) {
-				return
-			}
-		}
-	}
-}
-
-func (s *source) locks() iter.Seq[sysrow.Row] {
-	return func(yield func(sysrow.Row) bool) {
-		for _, l := range s.c.Instance().Storage.Locks() {
-			row := sysrow.Row{
-				"resource_type": l.Type, "resource_database_id": l.DatabaseID, "resource_description": l.Resource,
-				"resource_associated_entity_id": l.ObjectID, "request_mode": l.Mode, "request_type": "LOCK", "request_status": l.Status,
-				"request_reference_count": 1, "request_session_id": l.SPID, "request_owner_type": "TRANSACTION", "request_owner_id": int64(l.TxID),
-			}
-			if l.TxID == 0 {
-				row["request_owner_type"] = "SESSION"
+			if w := blocked[x.SPID()]; w.by != 0 {
+				row["status"], row["wait_type"], row["last_wait_type"], row["wait_resource"] = "suspended", w.waitType(), w.waitType(), w.resource()
 			}
 			if !yield(row) {
 				return
@@ -217,7 +183,7 @@ func (s *source) processes() iter.Seq[sysrow.Row] {
 		blocked, open := s.waits(), s.openTransactions()
 		for _, x := range s.seen() {
 			row := sysrow.Row{
-				"spid": x.SPID(), "blocked": blocked[x.SPID()], "dbid": s.statusOf(x).Database, "login_time": x.LoginTime(), "last_batch": x.LoginTime(),
+				"spid": x.SPID(), "blocked": blocked[x.SPID()].by, "dbid": s.statusOf(x).Database, "login_time": x.LoginTime(), "last_batch": x.LoginTime(),
 				"status": status(x), "hostname": x.HostName(), "program_name": x.AppName(), "cmd": "AWAITING COMMAND", "loginame": x.Login(),
 			}
 			if _, ok := open[x.SPID()]; ok {
