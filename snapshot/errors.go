@@ -36,6 +36,13 @@ type GoneError struct {
 }
 
 func (e *GoneError) Error() string {
+	if e.Instance == "" {
+		text := fmt.Sprintf("reading %s: the table or its key's index is gone", e.Table)
+		if e.Err != nil {
+			text += ": " + e.Err.Error()
+		}
+		return text
+	}
 	text := fmt.Sprintf("reading a snapshot of %s: the table, its key's index or its capture instance %s is gone; start the snapshot anew, or exclude the table", e.Table, e.Instance)
 	if e.Err != nil {
 		text += ": " + e.Err.Error()

@@ -28,7 +28,7 @@ import (
 // The transaction is open until each has taken the last page, and nothing is
 // held in memory beyond one page.
 func (r *Reader) ReadAll(ctx context.Context, guard Conn, limits Limits, each func(*Page) error) (Mark, error) {
-	if r.iso != Snapshot {
+	if r.iso != Snapshot && r.plan.capture != "" {
 		return Mark{}, &KeylessError{Table: r.plan.table}
 	}
 	p := &pass{reader: r, limits: limits.withDefaults(), each: each}
@@ -72,7 +72,7 @@ type pass struct {
 func (p *pass) run(ctx context.Context) error {
 	r := p.reader
 	started := false
-	err := request.Each(ctx, r.conn, r.plan.pass(), func(set int, _ []string, row []driver.Value) error {
+	err := request.Each(ctx, r.conn, r.plan.pass(r.iso), func(set int, _ []string, row []driver.Value) error {
 		if set == 0 {
 			started = true
 			return p.begun(ctx, row)

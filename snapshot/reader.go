@@ -85,7 +85,7 @@ func (r *Reader) admit(ctx context.Context) error {
 	case r.iso == Snapshot && !r.source.Snapshot:
 		return fmt.Errorf("reading a snapshot of %s: the database does not allow SNAPSHOT isolation; ALTER DATABASE CURRENT SET ALLOW_SNAPSHOT_ISOLATION ON", r.plan.table)
 	}
-	if r.Keyless() && r.iso != Snapshot {
+	if r.Keyless() && r.iso != Snapshot && r.plan.capture != "" {
 		return &KeylessError{Table: r.plan.table}
 	}
 	if r.opts.Filter != "" {

@@ -20,6 +20,10 @@ SELECT @max AS [reached], @there AS [there], SYSUTCDATETIME() AS [now];
 IF @there = 1
 BEGIN
 `
+	// sqlProveNothing takes its place for a table that is not captured.
+	sqlProveNothing = `SELECT CAST(NULL AS binary(10)) AS [reached], 1 AS [there], SYSUTCDATETIME() AS [now];
+BEGIN
+`
 	sqlEnd = "END\n"
 
 	// sqlHandover reads where the stream of an instance goes on: the newest
@@ -61,10 +65,16 @@ SELECT GETDATE(), DATEPART(TZOFFSET, SYSDATETIMEOFFSET()), ` + sqlPlace + `, @@T
 // pass is the statement that reads all of the table in one SNAPSHOT transaction.
 // The transaction begins with its first access to data, before the first result
 // set is sent; the message without text makes the server send that at once.
-func (p *plan) pass() request.Statement {
+// A table that is not captured has nothing to be exact with: one statement, in
+// which nothing is locked for longer than a row is read.
+func (p *plan) pass(iso Isolation) request.Statement {
 	list := p.list
 	if p.exact != "" {
 		list += ", " + p.exact
+	}
+	if p.capture == "" {
+		return request.Statement{Text: level(iso) + "SELECT SYSUTCDATETIME(), " + sqlPlace + ";\nSELECT " + list + p.from("", true) +
+			"\nOPTION (MAXDOP 1);\n" + sqlReadCommitted}
 	}
 	return request.Statement{Text: "SET XACT_ABORT ON;\n" + sqlSnapshot + `DECLARE @x int;
 BEGIN TRANSACTION;

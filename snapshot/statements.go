@@ -15,6 +15,10 @@ func (p *plan) begin(s *request.Statement, b *strings.Builder, handover checkpoi
 	s.Param("@high", "binary(10)", handover[:])
 	s.Param("@instance", "nvarchar(128)", p.capture)
 	b.WriteString(level(iso))
+	if p.capture == "" {
+		b.WriteString(sqlProveNothing)
+		return
+	}
 	b.WriteString(sqlProveServer)
 }
 

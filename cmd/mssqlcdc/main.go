@@ -1,5 +1,5 @@
 // Command mssqlcdc is Benthos with the components of this project, a Prometheus exporter, a demo that needs no server, and
-// the commands doctor and positions.
+// the commands doctor, positions and verify.
 package main
 
 import (
@@ -20,6 +20,7 @@ import (
 	_ "example.com/mssqlcdc"
 	"example.com/mssqlcdc/cmd/mssqlcdc/doctor"
 	"example.com/mssqlcdc/cmd/mssqlcdc/positions"
+	"example.com/mssqlcdc/cmd/mssqlcdc/verify"
 	"example.com/mssqlcdc/internal/outcome"
 	"example.com/mssqlcdc/internal/session"
 )
@@ -35,6 +36,7 @@ func main() {
 		service.CLIOptSetProductName("mssqlcdc"),
 		service.CLIOptAddCommand(demoCommand()),
 		service.CLIOptAddCommand(doctor.Command(os.Stdout)),
+		service.CLIOptAddCommand(verify.Command(os.Stdout)),
 		service.CLIOptAddCommand(positions.Command(positions.Options{In: os.Stdin, Out: os.Stdout, Terminal: isTerminal(os.Stdin)})),
 	)
 	if err == nil {

@@ -16,7 +16,7 @@ func TestStatementsParse(t *testing.T) {
 		"range":    sqlMappingRange, "at or below": sqlMappingAtOrBelow, "window": sqlWindow, "time": sqlFirstAtTime,
 		"ddl": sqlDDLSince, "rights": sqlMetadataRights, "table right": sqlTableRight, "jobs": sqlJobs,
 		"agent": sqlAgent, "scan errors": sqlScanErrors, "scan": sqlScanLatency,
-		"source": sqlSourceTable + sqlSourcePolicies + sqlSourceIndexes,
+		"table": sqlTableColumns, "user tables": sqlUserTables, "source": sqlSourceTable + sqlSourcePolicies + sqlSourceIndexes,
 	} {
 		t.Run(name, func(t *testing.T) {
 			if _, err := parser.Parse(context.Background(), strings.NewReader(text)); err != nil {

@@ -30,13 +30,16 @@ func (in *Input) Name() string {
 
 // Pipeline is what is read of a pipeline's YAML.
 type Pipeline struct {
-	Inputs []*Input
-	Caches []map[string]any // the cache resources
+	Inputs  []*Input
+	Outputs []*Input         // mssql_bulk outputs
+	Caches  []map[string]any // the cache resources
 }
 
 // documentSpec are the parts of a pipeline in which inputs and caches are.
 var documentSpec = service.NewConfigSpec().Fields(
 	service.NewAnyField("input").Optional(),
+	service.NewAnyField("output").Optional(),
+	service.NewAnyListField("output_resources").Optional(),
 	service.NewAnyListField("input_resources").Optional(),
 	service.NewAnyListField("cache_resources").Optional(),
 )
@@ -91,6 +94,13 @@ func (l *loader) add(text string) error {
 			return err
 		}
 	}
+	if doc.Contains("output") {
+		v, err := doc.FieldAny("output")
+		if err != nil {
+			return err
+		}
+		l.findOutputs("output", v)
+	}
 	list := func(name string, each func(path string, v any) error) error {
 		if !doc.Contains(name) {
 			return nil
@@ -112,6 +122,7 @@ func (l *loader) add(text string) error {
 	}
 	return errors.Join(
 		list("input_resources", l.find),
+		list("output_resources", func(path string, v any) error { l.findOutputs(path, v); return nil }),
 		list("cache_resources", func(_ string, v any) error {
 			if m, ok := v.(map[string]any); ok {
 				l.Caches = append(l.Caches, m)
@@ -148,6 +159,26 @@ func (l *loader) find(path string, v any) error {
 		}
 	}
 	return nil
+}
+
+// findOutputs looks for outputs at any depth.
+func (l *loader) findOutputs(path string, v any) {
+	switch v := v.(type) {
+	case []any:
+		for i, item := range v {
+			l.findOutputs(path+"."+strconv.Itoa(i), item)
+		}
+	case map[string]any:
+		if fields, ok := v["mssql_bulk"].(map[string]any); ok {
+			label, _ := v["label"].(string)
+			l.Outputs = append(l.Outputs, &Input{Label: label, Path: path, Fields: fields})
+		}
+		for _, k := range slices.Sorted(maps.Keys(v)) {
+			if k != "mssql_bulk" {
+				l.findOutputs(path+"."+k, v[k])
+			}
+		}
+	}
 }
 
 // Choose gives the numbers of the inputs that a label or an index picks; without either (index below 0) all of them. Several
