@@ -36,6 +36,7 @@ type cdcRig struct {
 	ctl  *mssqltest.Control
 	host string
 	file string // of positions
+	wire *wire  // between the input and the server; nil for none
 	runs []*cdcRun
 }
 
@@ -52,7 +53,7 @@ func onCDC(t *testing.T, server mssqltest.Config, test func(*testing.T, *cdcRig)
 			t.Fatal(err)
 		}
 		r := &cdcRig{t: t, srv: srv, ctl: srv.Control(), host: fmt.Sprintf("cdc-%d.invalid", cdcHosts.Add(1)), file: filepath.Join(t.TempDir(), "positions.json")}
-		defer session.RegisterInProcess(r.host, func(ctx context.Context) (net.Conn, error) { return srv.DialContext(ctx, "tcp", srv.Addr()) })()
+		defer session.RegisterInProcess(r.host, func(ctx context.Context) (net.Conn, error) { return r.wire.dial(ctx, srv) })()
 		defer func() {
 			for _, run := range r.runs {
 				run.stop()

@@ -25,6 +25,7 @@ type bulkRig struct {
 	srv  *mssqltest.Server
 	ctl  *mssqltest.Control
 	host string
+	wire *wire // between the output and the server; nil for none
 	runs []*bulkRun
 }
 
@@ -41,7 +42,7 @@ func onBulk(t *testing.T, server mssqltest.Config, test func(*testing.T, *bulkRi
 			t.Fatal(err)
 		}
 		r := &bulkRig{t: t, srv: srv, ctl: srv.Control(), host: fmt.Sprintf("bulk-%d.invalid", bulkHosts.Add(1))}
-		defer session.RegisterInProcess(r.host, func(ctx context.Context) (net.Conn, error) { return srv.DialContext(ctx, "tcp", srv.Addr()) })()
+		defer session.RegisterInProcess(r.host, func(ctx context.Context) (net.Conn, error) { return r.wire.dial(ctx, srv) })()
 		defer func() {
 			for _, run := range r.runs {
 				run.stop()

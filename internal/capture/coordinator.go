@@ -10,15 +10,13 @@ import (
 	"example.com/mssqlcdc/changetable"
 	"example.com/mssqlcdc/checkpoint"
 	"example.com/mssqlcdc/internal/catalog"
+	"example.com/mssqlcdc/internal/diagnose"
 	"example.com/mssqlcdc/internal/request"
 	"example.com/mssqlcdc/internal/session"
 )
 
 // reapInterval is how often connections without work are looked for.
 const reapInterval = 10 * time.Second
-
-// troubleBound is how long errors that pass go without a word.
-const troubleBound = 5 * time.Second
 
 // coordinator watches the database: it moves the watermark, asks which level tables have changes, and starts and ends the
 // workers of tables that come and go. It runs on one goroutine.
@@ -40,8 +38,8 @@ type coordinator struct {
 func (c *coordinator) poll(ctx context.Context, state *catalog.State) error {
 	f := c.flow
 	failing := backoff{min: 200 * time.Millisecond, max: 10 * time.Second}
-	reaped, told := time.Now(), false
-	var since time.Time // of the first of the errors in a row
+	reaped := time.Now()
+	var failure trouble
 	for ctx.Err() == nil {
 		var err error
 		if state == nil {
@@ -57,17 +55,15 @@ func (c *coordinator) poll(ctx context.Context, state *catalog.State) error {
 			return nil
 		case err == nil:
 			failing.reset()
-			told, since = false, time.Time{}
+			if failure.over() {
+				f.cfg.Observer.Note("", "watching the database works again")
+			}
 			pause(ctx, f.cfg.PollInterval, nil)
 		case f.snapshotOff(err):
 			failing.wait(ctx, nil)
 		case session.IsTransient(err) || !f.cfg.StopOnTableError:
-			if since.IsZero() {
-				since = time.Now()
-			}
-			if !told && (!session.IsTransient(err) || time.Since(since) >= troubleBound) {
-				told = true
-				f.cfg.Observer.Note("", fmt.Sprintf("watching the database does not work, and is tried again until it does: %v", err))
+			if !session.IsTransient(err) && failure.now() || failure.tell() {
+				f.cfg.Observer.Note("", fmt.Sprintf("watching the database does not work, and is tried again until it does: %v", diagnose.Wrap(err)))
 			}
 			failing.wait(ctx, nil)
 		default:

@@ -10,6 +10,7 @@ import (
 	"example.com/mssqlcdc/checkpoint"
 	"example.com/mssqlcdc/internal/catalog"
 	"example.com/mssqlcdc/internal/crashpoint"
+	"example.com/mssqlcdc/internal/diagnose"
 	"example.com/mssqlcdc/internal/request"
 	"example.com/mssqlcdc/internal/session"
 	"example.com/mssqlcdc/snapshot"
@@ -63,6 +64,7 @@ type worker struct {
 	parked   backoff
 	kept     string    // the snapshot whose handover is stored
 	behind   time.Time // since when the server has not reached the position
+	trouble  trouble
 }
 
 func newWorker(f *Flow, t *Table, l *lane) *worker {
@@ -116,6 +118,9 @@ func (w *worker) run(ctx context.Context) error {
 				w.setState(Streaming, nil)
 				w.retry.reset()
 				w.parked.reset()
+				if w.trouble.over() {
+					w.flow.cfg.Observer.Note(w.table.key(), "reading works again")
+				}
 				if more {
 					continue
 				}
@@ -428,6 +433,9 @@ func (w *worker) failed(ctx context.Context, err error) error {
 		return nil
 	case session.IsTransient(err):
 		w.setState(Retrying, err)
+		if w.trouble.tell() {
+			f.cfg.Observer.Note(w.table.key(), fmt.Sprintf("reading does not work, and is tried again until it does: %v", diagnose.Wrap(err)))
+		}
 		w.retry.wait(ctx, w.gone)
 		return nil
 	}

@@ -109,11 +109,22 @@ func TestFedAuthGoesToTheRegisteredOpener(t *testing.T) {
 }
 
 func TestRedactedErrorsStillUnwrap(t *testing.T) {
-	err := redactError(mssql.Error{Number: 1205, Message: "password hunter2 was seen"}, []string{"hunter2"})
+	err := show(mssql.Error{Number: 1205, Message: "password hunter2 was seen"}, []string{"hunter2"})
 	if strings.Contains(err.Error(), "hunter2") {
 		t.Errorf("not redacted: %v", err)
 	}
 	if !HasNumber(err, 1205) {
 		t.Errorf("the server's error is lost: %#v", err)
+	}
+}
+
+func TestErrorsShowTheirNumber(t *testing.T) {
+	for _, tt := range []struct{ err, want string }{
+		{"You were deadlocked.", "mssql: You were deadlocked. (error 1205)"},
+		{"The error returned was 1205: you were deadlocked.", "mssql: The error returned was 1205: you were deadlocked."},
+	} {
+		if got := show(mssql.Error{Number: 1205, Message: tt.err}, nil).Error(); got != tt.want {
+			t.Errorf("%q, want %q", got, tt.want)
+		}
 	}
 }

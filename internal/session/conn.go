@@ -198,5 +198,5 @@ func (c *Conn) fail(ctx context.Context, err error) error {
 	if ctxErr != nil && !confirmed {
 		err = fmt.Errorf("%w (%w)", ctxErr, err)
 	}
-	return redactError(err, c.secrets)
+	return show(err, c.secrets)
 }

@@ -29,7 +29,7 @@ var transient = map[int32]bool{
 }
 
 // wrapping are errors of the CDC procedures whose text names another error.
-var wrapping = map[int32]bool{22837: true, 22833: true}
+var wrapping = map[int32]bool{22837: true, 22833: true, 22933: true}
 
 var innerNumber = regexp.MustCompile(`\b(?:error|Error)\s+(\d{2,6})\b|\b(\d{3,6}):`)
 

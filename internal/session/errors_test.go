@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"os"
+	"slices"
 	"testing"
 
 	mssql "github.com/microsoft/go-mssqldb"
@@ -26,6 +28,8 @@ func TestIsTransient(t *testing.T) {
 		{"page lost under NOLOCK", mssql.Error{Number: 601}, true},
 		{"azure failover", mssql.Error{Number: 40613}, true},
 		{"deadlock inside of a CDC error", mssql.Error{Number: 22837, Message: "Could not delete… The failure occurred when executing the command 'x'. The error returned was 1205: 'Transaction (Process ID 55) was deadlocked…'."}, true},
+		{"deadlock inside of another CDC error", mssql.Error{Number: 22933, Message: "The error returned was 1205: 'Transaction (Process ID 55) was deadlocked…'."}, true},
+		{"database that cannot be opened is configuration", mssql.Error{Number: 4060, Class: 11}, false},
 		{"other error inside of a CDC error", mssql.Error{Number: 22837, Message: "The error returned was 208: 'Invalid object name'."}, false},
 		{"earlier message of the same reply", mssql.Error{Number: 3621, All: []mssql.Error{{Number: 1205}, {Number: 3621}}}, true},
 		{"snapshot not allowed is configuration", mssql.Error{Number: 3952, Class: 16}, false},
@@ -49,6 +53,17 @@ func TestIsTransient(t *testing.T) {
 	}
 	if !IsFatal(mssql.Error{Number: 208, Class: 16}) {
 		t.Error("IsFatal(208) = false")
+	}
+}
+
+// The numbers that pass, on both sides.
+func TestEveryTransientNumber(t *testing.T) {
+	want := []int32{
+		64, 233, 601, 701, 976, 983, 1204, 1205, 1219, 1222, 3947, 3960, 3961, 8645, 9002, 10053, 10054, 10928, 10929,
+		40197, 40501, 40613, 49918, 49919, 49920,
+	}
+	if got := slices.Sorted(maps.Keys(transient)); !slices.Equal(got, want) {
+		t.Errorf("transient are %v, want %v", got, want)
 	}
 }
 

@@ -62,7 +62,7 @@ func Open(ctx context.Context, cfg Config) (*Conn, error) {
 				err = fmt.Errorf("%w (%w)", ctxErr, err)
 			}
 		}
-		return nil, fmt.Errorf("connecting to %s: %w", serverName(p), redactError(err, p.secrets))
+		return nil, fmt.Errorf("connecting to %s: %w", serverName(p), show(err, p.secrets))
 	}
 	return conn, nil
 }

@@ -134,11 +134,11 @@ func (c *Conn) outcome(ctx context.Context, p *reply, err error, cancelled bool)
 		}
 		c.markBroken()
 		c.dialer.closeAll()
-		return redactError(err, c.secrets)
+		return show(err, c.secrets)
 	case cancelled:
 		return ctx.Err()
 	case len(p.errs) > 0:
-		return redactError(p.err(), c.secrets)
+		return show(p.err(), c.secrets)
 	case p.failed:
 		return errors.New("the server did not complete the request and gave no reason")
 	}

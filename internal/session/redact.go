@@ -1,7 +1,9 @@
 package session
 
 import (
+	"fmt"
 	"net/url"
+	"strconv"
 	"strings"
 
 	"github.com/microsoft/go-mssqldb/msdsn"
@@ -35,23 +37,28 @@ func redact(text string, secrets []string) string {
 	return text
 }
 
-// redacted is an error whose text is cleaned of secrets, and that still unwraps
-// to what it was.
-type redacted struct {
+// shown is an error as others may see it, that still unwraps to what it was.
+type shown struct {
 	text string
 	err  error
 }
 
-func (r *redacted) Error() string { return r.text }
-func (r *redacted) Unwrap() error { return r.err }
+func (s *shown) Error() string { return s.text }
+func (s *shown) Unwrap() error { return s.err }
 
-func redactError(err error, secrets []string) error {
+// show cleans the text of an error of secrets, and adds the server's error number, which the driver leaves out: it is what one
+// looks for.
+func show(err error, secrets []string) error {
 	if err == nil {
 		return nil
 	}
 	text := err.Error()
-	if clean := redact(text, secrets); clean != text {
-		return &redacted{text: clean, err: err}
+	clean := redact(text, secrets)
+	if n, ok := Number(err); ok && n != 0 && !strings.Contains(text, strconv.Itoa(int(n))) {
+		clean += fmt.Sprintf(" (error %d)", n)
+	}
+	if clean != text {
+		return &shown{text: clean, err: err}
 	}
 	return err
 }

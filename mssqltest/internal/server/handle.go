@@ -5,6 +5,7 @@ import (
 	"io"
 
 	"example.com/mssqlcdc/internal/tds"
+	"example.com/mssqlcdc/mssqltest/internal/exec"
 	"example.com/mssqlcdc/mssqltest/internal/sqlerr"
 )
 
@@ -63,7 +64,12 @@ func (c *conn) finish(req *request, s *sink, after func(), err error) bool {
 		return !attn || c.acknowledge()
 	case errors.Is(err, tds.ErrIgnored):
 		c.reply.done(tds.Done{Token: tds.TokenDone, Status: tds.DoneError})
-	case attn, c.closing:
+	case attn:
+	case c.closing:
+		if s.rpc { // a call's answer never ends with the DONEINPROC of a statement
+			s.failed = true
+			s.done(tds.Done{Token: tds.TokenDoneProc, CurCmd: exec.CmdExec})
+		}
 	default:
 		if c.session.Killed() {
 			return false
