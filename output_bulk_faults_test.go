@@ -101,7 +101,7 @@ func TestBulkTransientErrors(t *testing.T) {
 				if took := time.Since(began); took < 1500*time.Millisecond {
 					t.Errorf("error %d at %s: landed after %s without pauses", number, at, took)
 				}
-				if n := out.log.count("is tried again"); n != 1 {
+				if n := out.log.count("until it lands: loading into dbo.t: "); n != 1 || out.log.count(fmt.Sprintf("error %d", number)) != 1 {
 					t.Errorf("%d log lines: %s", n, out.log)
 				}
 				r.want("SELECT COUNT(*) FROM dbo.t", "2")

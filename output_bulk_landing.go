@@ -358,7 +358,7 @@ func (l *bulkLanding) store(ctx context.Context, w *bulkWorker, jobs []*bulkJob)
 		return nil
 	}
 	if err := w.conn.Batch(ctx, sqlBulkBegin); err != nil {
-		return err
+		return &bulkError{table: jobs[0].name, rows: jobs[0].rows, err: fmt.Errorf("beginning the transaction: %w", err)}
 	}
 	defer func() {
 		if err != nil {
@@ -388,7 +388,7 @@ func (l *bulkLanding) store(ctx context.Context, w *bulkWorker, jobs []*bulkJob)
 		}
 	}
 	if err := w.conn.Batch(ctx, sqlBulkCommit); err != nil {
-		return &bulkError{committing: w.conn.Broken(), rows: jobs[0].rows, err: err}
+		return &bulkError{table: jobs[0].name, committing: w.conn.Broken(), rows: jobs[0].rows, err: fmt.Errorf("committing: %w", err)}
 	}
 	return nil
 }

@@ -21,6 +21,7 @@ import (
 type wire struct {
 	mu    sync.Mutex
 	cut   wireCut
+	at    string   // the first packet of this step is cut, instead of one by number
 	steps []string // of each packet: the direction, and what it belongs to
 	acted string   // the step of the packet that was cut
 }
@@ -50,10 +51,17 @@ func (w *wire) next(step string) (part int, cut bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.steps = append(w.steps, step)
-	if cut = len(w.steps)-1 == w.cut.packet; cut {
+	if cut = len(w.steps)-1 == w.cut.packet || step == w.at && w.acted == ""; cut {
 		w.acted = step
 	}
 	return w.cut.part, cut
+}
+
+// cutAt makes the next packet of a step the one that is cut.
+func (w *wire) cutAt(step string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.at = step
 }
 
 // counts tells how many packets there were by step, as a text.
@@ -74,8 +82,8 @@ func (w *wire) counts() (map[string]int, string) {
 // wireSteps tell requests apart, by a part of their text. The first that is found counts.
 var wireSteps = []struct{ text, step string }{
 	{"ORDER BY ct.source_object_id", "poll"},
-	{"mssql_bulk_", "stage"},
 	{"INSERT BULK", "insert bulk"},
+	{"mssql_bulk_", "stage"},
 	{"COMMIT TRANSACTION;\nSELECT 1", "save"},
 	{"OFFSET @n - 1", "chunk bound"},
 	{"SELECT TOP (@n)", "chunk or page"},
