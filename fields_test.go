@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/redpanda-data/benthos/v4/public/service"
+
+	_ "example.com/mssqlcdc/internal/kafka"
 )
 
 //go:generate go test . -run TestFieldsPage -update
@@ -74,10 +76,16 @@ func docOf(t *testing.T, view *service.ConfigView) componentDoc {
 
 func TestFieldsPage(t *testing.T) {
 	var b bytes.Buffer
-	b.WriteString("<!-- Generated from the specs of mssql_cdc and mssql_bulk by go generate; do not edit. -->\n\n")
+	b.WriteString("<!-- Generated from the specs of the components by go generate; do not edit. -->\n\n")
 	writeComponent(t, &b, "mssql_cdc", cdcDoc(t))
 	b.WriteString("\n")
 	writeComponent(t, &b, "mssql_bulk", bulkDoc(t))
+	in, _ := service.GlobalEnvironment().GetInputConfig("redpanda")
+	b.WriteString("\n")
+	writeComponent(t, &b, "the input redpanda", docOf(t, in))
+	out, _ := service.GlobalEnvironment().GetOutputConfig("redpanda")
+	b.WriteString("\n")
+	writeComponent(t, &b, "the output redpanda", docOf(t, out))
 	checkGolden(t, "docs/fields.md", b.Bytes())
 }
 

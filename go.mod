@@ -5,6 +5,7 @@ go 1.26.6
 require (
 	github.com/apache/arrow-go/v18 v18.6.0
 	github.com/cenkalti/backoff/v4 v4.3.0
+	github.com/dustin/go-humanize v1.0.1
 	github.com/go-faster/jx v1.1.0
 	github.com/google/go-cmp v0.7.0
 	github.com/microsoft/go-mssqldb v1.9.8
@@ -12,6 +13,9 @@ require (
 	github.com/redpanda-data/benthos/v4 v4.78.0
 	github.com/sqlc-dev/teesql v1.1.0
 	github.com/tidwall/btree v1.8.1
+	github.com/twmb/franz-go v1.20.7
+	github.com/twmb/franz-go/pkg/kfake v0.0.0-20251021232020-dd73f6664175
+	github.com/twmb/franz-go/pkg/kmsg v1.12.0
 	github.com/urfave/cli/v2 v2.27.7
 	go.uber.org/goleak v1.3.0
 	golang.org/x/sync v0.23.0
@@ -35,13 +39,12 @@ require (
 	github.com/cespare/xxhash/v2 v2.3.0 // indirect
 	github.com/cockroachdb/apd/v3 v3.2.3 // indirect
 	github.com/cpuguy83/go-md2man/v2 v2.0.7 // indirect
-	github.com/dustin/go-humanize v1.0.1 // indirect
 	github.com/fatih/color v1.19.0 // indirect
 	github.com/felixge/httpsnoop v1.0.4 // indirect
 	github.com/fsnotify/fsnotify v1.10.1 // indirect
+	github.com/go-faster/errors v0.6.1 // indirect
 	github.com/go-logr/logr v1.4.3 // indirect
 	github.com/go-logr/stdr v1.2.2 // indirect
-	github.com/go-faster/errors v0.6.1 // indirect
 	github.com/goccy/go-json v0.10.6 // indirect
 	github.com/gofrs/uuid/v5 v5.4.0 // indirect
 	github.com/golang-jwt/jwt/v5 v5.3.1 // indirect
@@ -81,8 +84,8 @@ require (
 	github.com/rickb777/plural/v2 v2.1.0 // indirect
 	github.com/robfig/cron/v3 v3.0.1 // indirect
 	github.com/russross/blackfriday/v2 v2.1.0 // indirect
-	github.com/segmentio/ksuid v1.0.4 // indirect
 	github.com/segmentio/asm v1.2.0 // indirect
+	github.com/segmentio/ksuid v1.0.4 // indirect
 	github.com/shopspring/decimal v1.4.0 // indirect
 	github.com/sirupsen/logrus v1.9.4 // indirect
 	github.com/tilinna/z85 v1.0.0 // indirect

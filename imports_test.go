@@ -19,6 +19,7 @@ const (
 	module      = "example.com/mssqlcdc"
 	benthosPath = "github.com/redpanda-data/benthos"
 	arrowPath   = "github.com/apache/arrow-go"
+	franzPath   = "github.com/twmb/franz-go"
 	azureadPath = "github.com/microsoft/go-mssqldb/azuread"
 )
 
@@ -144,6 +145,18 @@ var importRules = []rule{
 		}
 		return f.imported(module + "/internal/capture")
 	}},
+	{"internal/kafka is imported by the standalone binary and by tests", func(f goFile) string {
+		if f.test || under(f.dir, "internal/kafka", "cmd/mssqlcdc") {
+			return ""
+		}
+		return f.imported(module+"/internal/kafka", franzPath)
+	}},
+	{"internal/kafka knows no other package of ours", func(f goFile) string {
+		if f.test || !under(f.dir, "internal/kafka") {
+			return ""
+		}
+		return strings.Join(f.ours(), ", ")
+	}},
 	{"checkpoint imports no package of ours but internal/crashpoint", func(f goFile) string {
 		if f.test || !under(f.dir, "checkpoint") {
 			return ""
@@ -199,6 +212,10 @@ func TestImportRules(t *testing.T) {
 		{"Println in rowset", goFile{dir: "internal/rowset", prints: []string{"fmt.Println"}}, false},
 		{"Println in a test", goFile{dir: "internal/rowset", test: true, prints: []string{"fmt.Println"}}, true},
 		{"Println in cmd", goFile{dir: "cmd/mssqlcdc", prints: []string{"fmt.Println"}}, true},
+		{"the Kafka components in the binary", goFile{dir: "cmd/mssqlcdc", imports: []string{module + "/internal/kafka"}}, true},
+		{"the Kafka components in the root", goFile{dir: ".", imports: []string{module + "/internal/kafka"}}, false},
+		{"a Kafka client in the root", goFile{dir: ".", imports: []string{franzPath + "/pkg/kgo"}}, false},
+		{"session in the Kafka components", goFile{dir: "internal/kafka", imports: []string{module + "/internal/session"}}, false},
 		{"azuread in cmd", goFile{dir: "cmd/mssqlcdc", imports: []string{azureadPath}}, true},
 		{"azuread in the root", goFile{dir: ".", imports: []string{azureadPath}}, false},
 		{"azuread in the root behind a tag", goFile{dir: ".", tag: true, imports: []string{azureadPath}}, true},

@@ -1,5 +1,5 @@
-// Command mssqlcdc is Benthos with the components of this project, a Prometheus exporter, a demo that needs no server, and
-// the commands doctor, positions and verify.
+// Command mssqlcdc is Benthos with the components of this project, Kafka, a Prometheus exporter, a demo that needs no server,
+// and the commands doctor, positions and verify.
 package main
 
 import (
@@ -21,6 +21,7 @@ import (
 	"example.com/mssqlcdc/cmd/mssqlcdc/doctor"
 	"example.com/mssqlcdc/cmd/mssqlcdc/positions"
 	"example.com/mssqlcdc/cmd/mssqlcdc/verify"
+	_ "example.com/mssqlcdc/internal/kafka"
 	"example.com/mssqlcdc/internal/outcome"
 	"example.com/mssqlcdc/internal/session"
 )
