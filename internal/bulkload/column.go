@@ -57,7 +57,7 @@ type column struct {
 	perDay   int64 // units of the source in a day
 	wire     *wire
 	mult     int64 // of a time of day, for opWall
-	short    bool  // opText into nvarchar(n)
+	plain    bool  // opText into nvarchar or nchar
 	vec      vector
 	scratch  []byte
 }
@@ -120,7 +120,7 @@ func (c *column) choose(f arrow.Field) (op, string) {
 	case formUTF16, formNarrow:
 		switch c.src.family {
 		case famText:
-			c.short = c.wire.form == formUTF16 && c.wire.frame == frameShort && c.wire.page == nil
+			c.plain = c.wire.form == formUTF16 && c.wire.frame != frameLong && c.wire.page == nil
 			return opText, ""
 		case famNested:
 			return opNested, ""

@@ -17,13 +17,24 @@ type encoder struct {
 	buf  []byte
 	next int // row
 	rows int // the number of them
+	size int // of a row, if all have the same
 	sent int64
 	bad  []RowError
+}
+
+// newEncoder begins with the first row of the batch that the columns are bound to.
+func newEncoder(cols []*column, buf []byte, rows int) *encoder {
+	e := &encoder{cols: cols, buf: buf, rows: rows}
+	e.size = e.dense()
+	return e
 }
 
 // fill encodes rows until there is a chunk or no row is left. A row that cannot be
 // stored is cut back out.
 func (e *encoder) fill() {
+	if e.size > 0 && e.fillDense(min(e.rows-e.next, max(1, chunk/e.size)), e.size) {
+		return
+	}
 	buf := e.buf[:0]
 	for ; e.next < e.rows && len(buf) < chunk; e.next++ {
 		start := len(buf)
@@ -92,12 +103,16 @@ func (e *encoder) row(buf []byte, row int) ([]byte, int, error) {
 		v := &c.vec
 		j := row
 		null := c.op == opNull
-		if v.at != nil {
+		switch {
+		case v.at != nil:
 			if null = v.outer != nil && v.outer.IsNull(row); !null {
 				j = v.at(row)
+				null = v.isNull(j)
 			}
+		case v.valid != nil:
+			null = null || v.valid[uint(v.off+j)/8]&(1<<(uint(v.off+j)%8)) == 0
 		}
-		if null || v.valid != nil && v.isNull(j) {
+		if null {
 			if !c.nullable {
 				return buf, i, errNull
 			}
@@ -158,6 +173,19 @@ func (e *encoder) row(buf []byte, row int) ([]byte, int, error) {
 				return buf, i, c.outOfRange(c.momentOf(v.i64[j]))
 			}
 			buf = putDateTime2(buf, days, tod*c.mult, c.wire.info.Size)
+		case opText:
+			s := v.bytesAt(j)
+			plain := false
+			if c.plain {
+				buf, plain = c.plainText(buf, s)
+			}
+			if !plain {
+				var err error
+				if buf, err = c.appendText(buf, s); err != nil {
+					return buf, i, err
+				}
+			}
+			buf = reserve(buf, room)
 		default:
 			var err error
 			if buf, err = c.append(buf, j); err != nil {
@@ -198,14 +226,6 @@ func putDateTime2(buf []byte, days, tod int64, size int) []byte {
 func (c *column) append(buf []byte, j int) ([]byte, error) {
 	v := &c.vec
 	switch c.op {
-	case opText:
-		s := v.bytesAt(j)
-		if c.short {
-			if out, ok := c.shortText(buf, s); ok {
-				return out, nil
-			}
-		}
-		return c.appendText(buf, s)
 	case opBinary:
 		return c.appendBinary(buf, v.bytesAt(j))
 	case opMoment:

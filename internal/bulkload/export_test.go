@@ -7,7 +7,7 @@ func (p *Plan) Encode(rec arrow.RecordBatch) (bytes int, err error) {
 	if err := p.bind(rec); err != nil {
 		return 0, err
 	}
-	e := &encoder{cols: p.cols, buf: p.buf, rows: int(rec.NumRows())}
+	e := newEncoder(p.cols, p.buf, int(rec.NumRows()))
 	for e.next < e.rows {
 		e.fill()
 		bytes += len(e.buf)

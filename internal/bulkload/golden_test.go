@@ -39,7 +39,7 @@ func (p *Plan) encode(t testing.TB, rec arrow.RecordBatch) ([]byte, []RowError) 
 	if err := p.bind(rec); err != nil {
 		t.Fatal(err)
 	}
-	e := &encoder{cols: p.cols, rows: int(rec.NumRows())}
+	e := newEncoder(p.cols, nil, int(rec.NumRows()))
 	var out []byte
 	for e.next < e.rows {
 		e.fill()

@@ -1,7 +1,6 @@
 package bulkload
 
 import (
-	"context"
 	"errors"
 	"fmt"
 
@@ -132,52 +131,5 @@ func (p *Plan) bind(rec arrow.RecordBatch) error {
 func (p *Plan) release() {
 	for _, c := range p.cols {
 		c.vec = vector{}
-	}
-}
-
-// Load writes the rows of a record batch, which has the plan's schema, in one
-// INSERT BULK inside of the caller's transaction. Rows with a value that its
-// column cannot hold are left out and reported. After an error nothing of the
-// batch may be committed; the connection is usable or closed (conn.Broken).
-func (p *Plan) Load(ctx context.Context, conn *session.Conn, rec arrow.RecordBatch) (res Result, err error) {
-	defer p.release()
-	if err := p.bind(rec); err != nil {
-		return res, fmt.Errorf("loading into %s: %w", p.table, err)
-	}
-	e := &encoder{cols: p.cols, buf: p.buf, rows: int(rec.NumRows())}
-	var w *session.BulkWriter
-	for e.next < e.rows {
-		e.fill()
-		if len(e.buf) == 0 {
-			continue
-		}
-		if w == nil {
-			if w, err = conn.Bulk(ctx, p.load); err != nil {
-				return res, fmt.Errorf("loading into %s: %w", p.table, err)
-			}
-		}
-		if err := w.Write(e.buf); err != nil {
-			return res, fmt.Errorf("loading into %s: %w", p.table, err)
-		}
-	}
-	p.keep(e.buf)
-	res.Bad = e.bad
-	if w == nil {
-		return res, nil
-	}
-	if res.Rows, err = w.Finish(ctx); err != nil {
-		return res, fmt.Errorf("loading into %s: %w", p.table, err)
-	}
-	if res.Rows != e.sent {
-		return res, fmt.Errorf("loading into %s: %w: %d rows were sent, and the server counts %d", p.table, ErrCount, e.sent, res.Rows)
-	}
-	return res, nil
-}
-
-// keep remembers the buffer for the next load, unless a giant row has blown it up.
-func (p *Plan) keep(buf []byte) {
-	const most = 1 << 20
-	if cap(buf) <= most {
-		p.buf = buf[:0]
 	}
 }

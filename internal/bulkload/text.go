@@ -33,6 +33,12 @@ func appendUTF16(dst, s []byte) ([]byte, int) {
 			binary.LittleEndian.PutUint64(out[o+8:], widen(x>>32))
 			i, o = i+8, o+16
 		}
+		if len(s)-i >= 4 {
+			if x := uint64(binary.LittleEndian.Uint32(s[i:])); x&nonASCII == 0 {
+				binary.LittleEndian.PutUint64(out[o:], widen(x))
+				i, o = i+4, o+8
+			}
+		}
 		for k := 0; k < 8 && i < len(s); k++ {
 			if c := s[i]; c < utf8.RuneSelf {
 				out[o], out[o+1] = c, 0
@@ -66,6 +72,10 @@ func widen(x uint64) uint64 {
 // image (2.2.5.5.2.3 Data Type Dependent Data Streams).
 const longStart = "\x10\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF" + "\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF"
 
+// plpStart is a length that is not told and the place for the one chunk's
+// (2.2.5.2.3 Partially Length-prefixed Bytes).
+const plpStart = "\xFE\xFF\xFF\xFF\xFF\xFF\xFF\xFF" + "\x00\x00\x00\x00"
+
 // open begins the cell of a variable-length column; the place where its bytes
 // begin is returned. close fills the length in.
 func (w *wire) open(buf []byte) ([]byte, int) {
@@ -73,7 +83,7 @@ func (w *wire) open(buf []byte) ([]byte, int) {
 	case frameShort:
 		buf = append(buf, 0, 0)
 	case framePLP:
-		buf = append(buf, 0xFE, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0, 0, 0, 0)
+		buf = append(buf, plpStart...)
 	case frameLong:
 		buf = append(buf, longStart...)
 		buf = append(buf, 0, 0, 0, 0)
@@ -146,14 +156,25 @@ func (c *column) appendText(buf, s []byte) ([]byte, error) {
 	return w.close(buf, at)
 }
 
-// shortText adds a cell of nvarchar(n) or nchar(n), if the text is one that needs
-// no decision.
-func (c *column) shortText(buf, s []byte) ([]byte, bool) {
+// plainText adds a cell of nvarchar or nchar, if the text is one that needs no
+// decision.
+func (c *column) plainText(buf, s []byte) ([]byte, bool) {
 	at := len(buf)
+	if c.wire.frame == framePLP {
+		if len(s) == 0 || len(s) > math.MaxInt32/2 {
+			return buf, false
+		}
+		buf, read := appendUTF16(append(buf, plpStart...), s)
+		if read < len(s) {
+			return buf[:at], false
+		}
+		binary.LittleEndian.PutUint32(buf[at+8:], uint32(len(buf)-at-len(plpStart)))
+		return append(buf, 0, 0, 0, 0), true
+	}
 	buf, read := appendUTF16(append(buf, 0, 0), s)
 	n := len(buf) - at - 2
 	if read < len(s) || n > c.wire.size {
-		return buf, false
+		return buf[:at], false
 	}
 	binary.LittleEndian.PutUint16(buf[at:], uint16(n))
 	return buf, true

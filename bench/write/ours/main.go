@@ -27,13 +27,19 @@ func main() {
 		if err != nil {
 			return nil, err
 		}
-		return func(in client.Batches) (rows int64, err error) {
-			err = in(func(rec arrow.RecordBatch) error {
-				res, err := plan.Load(ctx, conn, rec)
-				rows += res.Rows
+		return func(in client.Batches) (int64, error) {
+			load := plan.Begin(conn)
+			err := in(func(rec arrow.RecordBatch) error {
+				bad, err := load.Add(ctx, rec)
+				if err == nil && len(bad) > 0 {
+					err = bad[0].Err
+				}
 				return err
 			})
-			return rows, err
+			if err != nil {
+				return 0, err
+			}
+			return load.Finish(ctx)
 		}, nil
 	})
 }
