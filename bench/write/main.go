@@ -61,34 +61,46 @@ func run(ctx context.Context, o *options) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, rec.Close()) }()
-	var chosen []*peer
-	for _, p := range peers() {
-		if !named(o.peers, p.name) {
-			continue
-		}
-		if p.program, err = p.build(ctx, o.cache); err != nil {
-			rec.Printf("skipped %s: %v\n", p.name, err)
-			continue
-		}
-		chosen = append(chosen, p)
-	}
 	all := slices.DeleteFunc(scenarios(), func(s *scenario) bool { return !named(o.scenarios, s.name) })
 	srv, err := startServers(ctx, o.cache, all)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, srv.close()) }()
-	b := &bench{options: o, rec: rec, srv: srv, peers: chosen}
-	var names []string
-	var results []*result
+	b := &bench{options: o, rec: rec, srv: srv}
+	direct, piped := b.build(ctx, peers()), b.build(ctx, pipelines())
+	var names, pipedNames []string
+	var results, pipedResults []*result
 	for _, s := range all {
-		r, err := b.scenario(ctx, s)
+		r, err := b.scenario(ctx, s, direct)
 		if err != nil {
 			return err
 		}
 		names, results = append(names, s.name), append(results, r...)
 	}
-	return printResults(rec, names, results)
+	for _, s := range all {
+		if s.rows < 500_000 {
+			continue
+		}
+		r, err := b.scenario(ctx, s, piped)
+		if err != nil {
+			return err
+		}
+		pipedNames, pipedResults = append(pipedNames, s.name), append(pipedResults, r...)
+	}
+	rec.Printf("\nArrow record batches of %d rows:\n", batchRows)
+	if err := printDirect(rec, names, results); err != nil {
+		return err
+	}
+	rec.Printf("\nJSON messages through Benthos, in batches of 50000:\n")
+	return printPiped(rec, pipedNames, pipedResults)
+}
+
+func fileLetter(r rune) rune {
+	if r == ' ' || r == '/' {
+		return '_'
+	}
+	return r
 }
 
 // named tells whether a list with commas has the beginning of a name, or nothing.
@@ -98,20 +110,35 @@ func named(list, name string) bool {
 
 type bench struct {
 	*options
-	rec   *report.Record
-	srv   *servers
-	peers []*peer
+	rec *report.Record
+	srv *servers
+}
+
+// build makes the programs that were asked for, and leaves out what cannot be made.
+func (b *bench) build(ctx context.Context, all []*peer) (out []*peer) {
+	for _, p := range all {
+		if !named(b.options.peers, p.name) {
+			continue
+		}
+		var err error
+		if p.program, err = p.build(ctx, b.cache); err != nil {
+			b.rec.Printf("skipped %s: %v\n", p.name, err)
+			continue
+		}
+		out = append(out, p)
+	}
+	return out
 }
 
 // scenario measures all peers. Their runs take turns, so that what else the machine does meets all of them.
-func (b *bench) scenario(ctx context.Context, s *scenario) (out []*result, err error) {
+func (b *bench) scenario(ctx context.Context, s *scenario, peers []*peer) (out []*result, err error) {
 	type way struct {
 		peer *peer
 		o    client.Options
 		*result
 	}
 	var ways []way
-	for _, p := range b.peers {
+	for _, p := range peers {
 		if err := verify(ctx, b.cache, b.srv, s, p); err != nil {
 			if ctx.Err() != nil {
 				return nil, err
@@ -133,8 +160,8 @@ func (b *bench) scenario(ctx context.Context, s *scenario) (out []*result, err e
 	for n := range b.runs + 1 {
 		for _, w := range ways {
 			w.o.Stream = n == b.runs // the last run is for the memory
-			if b.profile != "" && w.peer.name == ours && n == 0 {
-				w.o.Profile = filepath.Join(b.profile, s.name+".prof")
+			if b.profile != "" && n == 0 {
+				w.o.Profile = filepath.Join(b.profile, s.name+"-"+strings.Map(fileLetter, w.peer.name)+".prof")
 			}
 			r, err := w.peer.load(ctx, &w.o)
 			if err != nil {

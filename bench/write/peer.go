@@ -6,6 +6,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"time"
 
 	"example.com/mssqlcdc/bench/internal/measure"
 	"example.com/mssqlcdc/bench/write/internal/client"
@@ -16,6 +18,7 @@ type peer struct {
 	name    string
 	packets []int // sizes of TDS packets to be tried
 	share   int   // it gets one row of so many, because it is slow
+	args    []string
 	build   func(ctx context.Context, cache string) (program []string, err error)
 	program []string
 }
@@ -33,6 +36,21 @@ func peers() []*peer {
 		{name: reference, packets: []int{4096, 32767}, share: 1, build: cargo},
 		{name: "mssql-python 1.16.0", packets: []int{4096}, share: 1, build: python},
 		{name: copyIn, packets: []int{4096, 32767}, share: 5, build: goProgram("./bench/write/rivals/copyin")},
+	}
+}
+
+// The two outputs of the Benthos pipeline.
+const (
+	bulkOutput   = "mssql_bulk"
+	copyInOutput = "output with CopyIn"
+)
+
+// pipelines are the same input through Benthos as JSON messages, for the scenarios whose rows are not large.
+func pipelines() []*peer {
+	build := goProgram("./bench/write/pipeline")
+	return []*peer{
+		{name: bulkOutput, packets: []int{4096}, share: 4, build: build, args: []string{"-output=mssql_bulk"}},
+		{name: copyInOutput, packets: []int{4096}, share: 4, build: build, args: []string{"-output=mssql_copyin"}},
 	}
 }
 
@@ -67,10 +85,15 @@ func python(ctx context.Context, cache string) ([]string, error) {
 	return []string{bin, "bench/write/rivals/mssql-python/load.py"}, err
 }
 
+// patience is how long a program may take for one load.
+const patience = 3 * time.Minute
+
 // load runs the program once.
 func (p *peer) load(ctx context.Context, o *client.Options) (client.Result, error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
 	var r client.Result
-	out, _, err := measure.Run(exec.CommandContext(ctx, p.program[0], append(p.program[1:], o.Args()...)...))
+	out, _, err := measure.Run(exec.CommandContext(ctx, p.program[0], slices.Concat(p.program[1:], p.args, o.Args())...))
 	if err != nil {
 		return r, err
 	}

@@ -34,13 +34,39 @@ func (r *result) add(c client.Result) {
 // goals are what the ratio of our processor time to the reference's is to stay below.
 var goals = map[string]float64{"narrow_numeric": 0.4, "mixed_nullable": 0.45, "decimal_temporal": 0.2, "large_binary": 1}
 
-// print writes the tables and the plot.
-func printResults(rec *report.Record, names []string, all []*result) error {
+func printAll(rec *report.Record, all []*result) error {
 	t := report.NewTable("scenario", "writer", "packet", "rows", "CPU ns/row", "user", "system", "rows/s", "bytes/row", "peak MiB")
 	for _, r := range all {
 		t.Add(r.scenario, r.peer, r.packet, r.rows, r.cpu, r.user, r.sys, r.rate, r.bytes, float64(r.streamed)/(1<<20))
 	}
+	return rec.Table(t)
+}
+
+// printPiped writes the tables of the pipelines.
+func printPiped(rec *report.Record, names []string, all []*result) error {
+	if err := printAll(rec, all); err != nil {
+		return err
+	}
+	rec.Printf("Ratio of the output with CopyIn to mssql_bulk:\n")
+	t := report.NewTable("scenario", "rows/s", "CPU", "goal")
+	series := []report.Series{{Name: bulkOutput}, {Name: copyInOutput}}
+	for _, n := range names {
+		mine, theirs := best(all, n, bulkOutput, 0), best(all, n, copyInOutput, 0)
+		if mine == nil || theirs == nil {
+			continue
+		}
+		t.Add(n, fmt.Sprintf("1/%.1f", mine.rate/theirs.rate), fmt.Sprintf("%.1f", theirs.cpu/mine.cpu), "rows/s <= 1/4")
+		series[0].Y, series[1].Y = append(series[0].Y, mine.rate), append(series[1].Y, theirs.rate)
+	}
 	if err := rec.Table(t); err != nil {
+		return err
+	}
+	return rec.Plot("json", report.Bars("JSON messages through Benthos", "rows/s", names, series))
+}
+
+// printDirect writes the tables and the plot of the loads from Arrow.
+func printDirect(rec *report.Record, names []string, all []*result) error {
+	if err := printAll(rec, all); err != nil {
 		return err
 	}
 	rec.Printf("Ratio of our CPU per row to that of others, theirs with packets of 4096 bytes and with the size that suits them best:\n")
