@@ -13,6 +13,7 @@ import (
 
 	"example.com/mssqlcdc/internal/bulkload"
 	"example.com/mssqlcdc/internal/catalog"
+	"example.com/mssqlcdc/internal/crashpoint"
 	"example.com/mssqlcdc/internal/sqltype"
 )
 
@@ -308,6 +309,7 @@ func (l *bulkLanding) fill(ctx context.Context, w *bulkWorker, jobs []*bulkJob) 
 				if err := l.send(ctx, w, j, p); err != nil {
 					return err
 				}
+				crashpoint.Hit(crashpoint.BulkStaged)
 			}
 		}
 	}
@@ -360,6 +362,7 @@ func (l *bulkLanding) store(ctx context.Context, w *bulkWorker, jobs []*bulkJob)
 	if err := w.conn.Batch(ctx, sqlBulkBegin); err != nil {
 		return &bulkError{table: jobs[0].name, rows: jobs[0].rows, err: fmt.Errorf("beginning the transaction: %w", err)}
 	}
+	crashpoint.Hit(crashpoint.BulkBegun)
 	defer func() {
 		if err != nil {
 			w.rollback(ctx)
@@ -375,11 +378,15 @@ func (l *bulkLanding) store(ctx context.Context, w *bulkWorker, jobs []*bulkJob)
 		for n := range j.parts {
 			switch p := &j.parts[n]; {
 			case p.plan.move == "":
-				err = l.send(ctx, w, j, p)
+				if err = l.send(ctx, w, j, p); err == nil {
+					crashpoint.Hit(crashpoint.BulkSent)
+				}
 			case p.plan.filled: // and not moved with an earlier part
 				p.plan.filled = false
 				if err = w.move(ctx, p.plan); err != nil {
 					err = &bulkError{table: j.name, rows: j.rows, err: err}
+				} else {
+					crashpoint.Hit(crashpoint.BulkMoved)
 				}
 			}
 			if err != nil {
@@ -387,9 +394,11 @@ func (l *bulkLanding) store(ctx context.Context, w *bulkWorker, jobs []*bulkJob)
 			}
 		}
 	}
+	crashpoint.Hit(crashpoint.BulkCommitting)
 	if err := w.conn.Batch(ctx, sqlBulkCommit); err != nil {
 		return &bulkError{table: jobs[0].name, committing: w.conn.Broken(), rows: jobs[0].rows, err: fmt.Errorf("committing: %w", err)}
 	}
+	crashpoint.Hit(crashpoint.BulkCommitted)
 	return nil
 }
 

@@ -1,4 +1,4 @@
-// Package crashpoint names the steps of the input between which a crash must lose nothing, so that tests can crash there.
+// Package crashpoint names the steps of the input and of the output between which a crash must lose nothing, so that tests can crash there.
 //
 // Code calls Hit after a step. In production nobody listens, and a call is a comparison with nil. internal/crashtest listens in
 // the processes that it kills.
@@ -46,7 +46,22 @@ const (
 	Saved     Point = "positions saved"
 )
 
-// All lists the points, in the order in which a pipeline meets them.
+// Steps of the output. All of them but the first and the last are within the transaction of a batch.
+const (
+	BulkStaged     Point = "rows in the temporary table"
+	BulkBegun      Point = "transaction of a batch begun"
+	BulkSent       Point = "rows bulk loaded into the table"
+	BulkMoved      Point = "rows moved into the table"
+	BulkCommitting Point = "commit of a batch about to be sent"
+	BulkCommitted  Point = "commit of a batch answered" // nobody was told
+)
+
+// Output lists the points of the output.
+func Output() []Point {
+	return []Point{BulkStaged, BulkBegun, BulkSent, BulkMoved, BulkCommitting, BulkCommitted}
+}
+
+// All lists the points of the input, in the order in which a pipeline meets them.
 func All() []Point {
 	return []Point{
 		LeaseTaken, SnapshotBegun, SnapshotBeginGiven, SnapshotBeginAcked, HandoverKept, ChunkCut, ChunkRead, ChunkGiven, ChunkAcked,

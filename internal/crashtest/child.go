@@ -39,6 +39,7 @@ type job struct {
 	// many hits of the first one.
 	Crash []crashpoint.Point
 	Skip  int
+	Run   int // its number
 }
 
 // report is a line from the child: a step, or a batch.
@@ -113,6 +114,11 @@ func runChild(text string) error {
 	}); err != nil {
 		return err
 	}
+	if err := env.RegisterBatchProcessor("numbered", service.NewConfigSpec(), func(*service.ParsedConfig, *service.Resources) (service.BatchProcessor, error) {
+		return &numbered{run: c.job.Run}, nil
+	}); err != nil {
+		return err
+	}
 	b := env.NewStreamBuilder()
 	if err := b.SetYAML(c.job.Config); err != nil {
 		return fmt.Errorf("reading the configuration: %w", err)
@@ -164,6 +170,21 @@ func (c *child) send(r report) {
 	}
 }
 
+func newMessage(m *service.Message) (Message, error) {
+	body, err := m.AsBytes()
+	if err != nil {
+		return Message{}, err
+	}
+	get := func(key string) string {
+		v, _ := m.MetaGet(key)
+		return v
+	}
+	return Message{
+		Operation: get("operation"), Schema: get("database_schema"), Table: get("table"), LSN: get("lsn"), Event: get("event_id"),
+		Key: get("key"), Snapshot: get("snapshot_id"), Body: string(body),
+	}, nil
+}
+
 // Connect is of the output.
 func (c *child) Connect(context.Context) error { return nil }
 
@@ -173,17 +194,9 @@ var errRefused = errors.New("the journal refuses the batch")
 func (c *child) WriteBatch(_ context.Context, batch service.MessageBatch) error {
 	out := make([]Message, len(batch))
 	for i, m := range batch {
-		body, err := m.AsBytes()
-		if err != nil {
+		var err error
+		if out[i], err = newMessage(m); err != nil {
 			return err
-		}
-		get := func(key string) string {
-			v, _ := m.MetaGet(key)
-			return v
-		}
-		out[i] = Message{
-			Operation: get("operation"), Schema: get("database_schema"), Table: get("table"), LSN: get("lsn"), Event: get("event_id"),
-			Key: get("key"), Snapshot: get("snapshot_id"), Body: string(body),
 		}
 	}
 	c.mu.Lock()

@@ -1,6 +1,6 @@
 //go:build unix
 
-// Package crashtest kills the input again and again, and proves that nothing was lost.
+// Package crashtest kills the input and the output again and again, and proves that nothing was lost.
 //
 // A test makes a Lab: a stand-in server in its own process, with a Workload whose rows change all the time. Lab.Start runs the real
 // pipeline, Benthos with mssql_cdc, in a process of its own: the test binary started again, which is what Main is for. That
@@ -9,5 +9,7 @@
 // is acknowledged. At the end Lab.Verify compares the journal with the server's tables and change tables, by ways of its own:
 // it reads rows with T-SQL and no code of the input.
 //
-// What it proves is listed at Verify. What it does not: anything about power failures, since only processes die here.
+// With Lab.WriteTo the process writes into a second server with mssql_bulk instead, and the rows of its table are the journal.
+//
+// What it proves is listed at Lab.Verify and Target.Verify. What it does not: anything about power failures, since only processes die here.
 package crashtest

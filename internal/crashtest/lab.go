@@ -42,6 +42,7 @@ type Lab struct {
 	gate     *gate
 	dir      string
 	journal  *Journal
+	target   *Target // nil: processes write into the journal
 	starts   []map[string]Position
 
 	mu        sync.Mutex
@@ -146,7 +147,7 @@ func (l *Lab) Start(skip int, crash ...crashpoint.Point) *Process {
 		l.exec("UPDATE dbo.mssql_cdc_checkpoint SET expires_at = DATEADD(second, -1, SYSUTCDATETIME()) WHERE source_table = N''")
 	}
 	l.starts = append(l.starts, l.Positions())
-	p, err := spawn(l, len(l.processes), job{Config: l.config(), Crash: crash, Skip: skip})
+	p, err := spawn(l, len(l.processes), job{Config: l.config(), Crash: crash, Skip: skip, Run: len(l.processes)})
 	if err != nil {
 		l.t.Fatal(err)
 	}
@@ -157,7 +158,11 @@ func (l *Lab) Start(skip int, crash ...crashpoint.Point) *Process {
 // config is the stream that a process runs.
 func (l *Lab) config() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "http: {enabled: false}\nlogger: {level: WARN}\npipeline: {threads: 1}\noutput: {journal: {}}\n")
+	output := "pipeline: {threads: 1}\noutput: {journal: {}}\n"
+	if l.target != nil {
+		output = l.target.config()
+	}
+	fmt.Fprintf(&b, "http: {enabled: false}\nlogger: {level: WARN}\n%s", output)
 	fmt.Fprintf(&b, "input:\n  mssql_cdc:\n    connection_string: %q\n    stream_snapshot: true\n    before_image: message\n    metadata: [snapshot_id]\n    poll_interval: 50ms\n", l.srv.ConnString())
 	switch l.opts.Store {
 	case InFile:

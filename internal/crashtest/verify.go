@@ -27,6 +27,19 @@ func (l *Lab) Settle(stopWriting func()) {
 	}
 	l.await(p, missing, func(e Entry) string { return e.Operation })
 	stopWriting()
+	for _, event := range l.last() {
+		missing[event] = true
+	}
+	l.await(p, missing, func(e Entry) string { return e.Event })
+	p.Terminate()
+	if end := p.Wait(20 * time.Second); end != "stopped" {
+		l.t.Errorf("told to stop, the last process has %s", end)
+	}
+}
+
+// last changes each table once more, and names the last change of each.
+func (l *Lab) last() (events []string) {
+	l.t.Helper()
 	l.exec("BEGIN TRANSACTION;\n" + l.workload.Last + "\nCOMMIT;")
 	if err := l.srv.Control().CaptureScan(l.t.Context(), ""); err != nil {
 		l.t.Fatal(err)
@@ -36,13 +49,9 @@ func (l *Lab) Settle(stopWriting func()) {
 		if len(all) == 0 {
 			l.t.Fatalf("table %s has no change", n)
 		}
-		missing[n.String()+" "+all[len(all)-1]] = true
+		events = append(events, n.String()+" "+all[len(all)-1])
 	}
-	l.await(p, missing, func(e Entry) string { return e.Event })
-	p.Terminate()
-	if end := p.Wait(20 * time.Second); end != "stopped" {
-		l.t.Errorf("told to stop, the last process has %s", end)
-	}
+	return events
 }
 
 // await waits until a process has given out, and been told that it is kept, something of each of these tables.
