@@ -45,21 +45,24 @@ func (r *Reader) fill(ctx context.Context, s request.Statement, high checkpoint.
 	if !rows.HasNextResultSet() {
 		return false, &BehindError{Table: r.plan.table, Want: high, Server: reached}
 	}
-	row := make([]driver.Value, r.builder.Cells())
+	source := r.source(rows)
 	count := 0
 	for rows.HasNextResultSet() {
 		if err := rows.NextResultSet(); err != nil {
 			return false, r.explain(err)
 		}
+		if err := source.begin(); err != nil {
+			return false, r.explain(err)
+		}
 		for {
-			more, err := request.Next(rows, row)
+			more, err := source.next()
 			if err != nil {
 				return false, r.explain(err)
 			}
 			if !more {
 				break
 			}
-			if err := r.add(row); err != nil {
+			if err := r.add(source); err != nil {
 				return false, err
 			}
 			count++
@@ -73,15 +76,15 @@ func (r *Reader) fill(ctx context.Context, s request.Statement, high checkpoint.
 }
 
 // add appends one row and notes its key.
-func (r *Reader) add(row []driver.Value) error {
-	k, err := keyOf(row[len(row)-len(changeColumns):])
+func (r *Reader) add(source rowSource) error {
+	k, err := source.key()
 	if err != nil {
 		return r.explain(err)
 	}
 	if k.lsn.IsZero() {
 		return r.explain(fmt.Errorf("a change without an LSN"))
 	}
-	if err := r.builder.AppendDriverRow(row); err != nil {
+	if err := source.append(); err != nil {
 		return &ValueError{Table: r.plan.table, Position: k.position(r.inst.Capture), Err: err}
 	}
 	r.keys = append(r.keys, k)

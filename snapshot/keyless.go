@@ -65,6 +65,20 @@ type pass struct {
 	now     time.Time
 	exact   map[rowset.Cell][]byte // of the suspects among the rows in the builder
 	refused error                  // what each returned
+	asked   int                    // exact texts of a row
+}
+
+// speaksTDS tells whether the rows of a connection come as they are on the wire, so
+// that their text can be seen and need not be asked for a second time.
+func speaksTDS(ctx context.Context, conn Conn) bool {
+	c, ok := conn.(interface {
+		Raw(ctx context.Context) (bool, error)
+	})
+	if !ok {
+		return false
+	}
+	raw, _ := c.Raw(ctx) // the reason is of no concern here
+	return raw
 }
 
 // run reads the table. The lock is released as soon as the transaction has begun,
@@ -72,13 +86,14 @@ type pass struct {
 func (p *pass) run(ctx context.Context) error {
 	r := p.reader
 	started := false
-	err := request.Each(ctx, r.conn, r.plan.pass(r.iso), func(set int, _ []string, row []driver.Value) error {
-		if set == 0 {
-			started = true
-			return p.begun(ctx, row)
-		}
-		return p.add(row)
-	})
+	p.asked = 0
+	if !speaksTDS(ctx, r.conn) {
+		p.asked = len(r.plan.exactOf)
+	}
+	err := request.EachRow(ctx, r.conn, r.plan.pass(r.iso, p.asked > 0), func(row []driver.Value) error {
+		started = true
+		return p.begun(ctx, row)
+	}, p.add)
 	switch {
 	case err != nil:
 		return err
@@ -109,19 +124,15 @@ func (p *pass) begun(ctx context.Context, row []driver.Value) error {
 	return p.lock.release(ctx)
 }
 
-func (p *pass) add(row []driver.Value) error {
+func (p *pass) add(row *request.Row) error {
 	r := p.reader
-	cells := r.plan.cells
-	if err := width(row, cells+len(r.plan.exactOf)); err != nil {
-		return err
-	}
 	known := len(p.exact)
-	if err := r.builder.AppendDriverRow(row[:cells]); err != nil {
-		return &ValueError{Table: r.plan.table, Err: err}
+	if err := r.append(row, p.asked); err != nil {
+		return err
 	}
 	if suspects := r.builder.Suspects(); len(suspects) > known {
 		for _, c := range suspects[known:] {
-			if err := p.keep(c, row[cells:]); err != nil {
+			if err := p.keep(c, row.Values[r.plan.cells:]); err != nil {
 				return err
 			}
 		}

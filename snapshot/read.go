@@ -72,7 +72,7 @@ func (r *Reader) read(ctx context.Context, after, upto Key, handover checkpoint.
 	if err != nil {
 		return nil, r.wrap(err)
 	}
-	f := &filling{reader: r, key: make([]driver.Value, len(r.plan.key))}
+	f := &filling{reader: r, key: make([]driver.Value, len(r.plan.key)), cells: make([][]byte, len(r.plan.key))}
 	full, err := f.run(ctx, s, handover, n, limits.Bytes)
 	if err != nil {
 		return nil, err
@@ -81,7 +81,7 @@ func (r *Reader) read(ctx context.Context, after, upto Key, handover checkpoint.
 	if page.Rows == 0 {
 		return page, nil
 	}
-	if page.Next, err = r.keyOf(f.key); err != nil {
+	if page.Next, err = f.last(); err != nil {
 		return nil, r.wrap(err)
 	}
 	if page.Next.Equal(after) {
@@ -116,6 +116,8 @@ type filling struct {
 	server   proof
 	key      []driver.Value // of the last row; bytes in it are its own
 	suspects []Key          // of the rows with suspects, one for each
+	cells    [][]byte       // of the wire, instead of key
+	source   session.Cells  // of cells
 }
 
 // run reads the statement's rows into the builder. It tells whether there may be
@@ -123,10 +125,7 @@ type filling struct {
 func (f *filling) run(ctx context.Context, s request.Statement, handover checkpoint.LSN, maxRows, maxBytes int) (full bool, err error) {
 	r := f.reader
 	errFull := errors.New("the page is full")
-	err = request.Each(ctx, r.conn, s, func(set int, _ []string, row []driver.Value) error {
-		if set == 0 {
-			return f.server.scan(row)
-		}
+	err = request.EachRow(ctx, r.conn, s, f.server.scan, func(row *request.Row) error {
 		if err := f.add(row); err != nil {
 			return err
 		}
@@ -149,16 +148,23 @@ func (f *filling) run(ctx context.Context, s request.Statement, handover checkpo
 	return r.builder.Len() >= maxRows, nil
 }
 
-func (f *filling) add(row []driver.Value) error {
+func (f *filling) add(row *request.Row) error {
 	r := f.reader
 	cells := r.plan.cells
-	if err := width(row, cells+len(r.plan.key)); err != nil {
+	if err := r.append(row, len(r.plan.key)); err != nil {
 		return err
 	}
-	if err := r.builder.AppendDriverRow(row[:cells]); err != nil {
-		return &ValueError{Table: r.plan.table, Err: err}
+	if row.Source != nil {
+		f.source = row.Source
+		for i, c := range row.Cells[cells:] {
+			if f.cells[i] == nil {
+				f.cells[i] = []byte{} // an empty value is not NULL
+			}
+			f.cells[i] = append(f.cells[i][:0], c...)
+		}
+		return nil
 	}
-	for i, v := range row[cells:] {
+	for i, v := range row.Values[cells:] {
 		if b, ok := v.([]byte); ok {
 			kept, _ := f.key[i].([]byte)
 			v = append(kept[:0:cap(kept)], b...)
@@ -176,6 +182,43 @@ func (f *filling) add(row []driver.Value) error {
 		f.suspects = append(f.suspects, k)
 	}
 	return nil
+}
+
+// append appends the table's columns of a row, which more columns follow.
+func (r *Reader) append(row *request.Row, more int) error {
+	cells := r.plan.cells
+	if row.Len() != cells+more {
+		return fmt.Errorf("the server sent %d columns, want %d", row.Len(), cells+more)
+	}
+	var err error
+	switch {
+	case row.Source == nil:
+		err = r.builder.AppendDriverRow(row.Values[:cells])
+	case row.First:
+		if err = r.builder.Plan(row.Source.Metadata()); err != nil {
+			return err
+		}
+		fallthrough
+	default:
+		err = r.builder.AppendCells(row.Cells)
+	}
+	if err != nil {
+		return &ValueError{Table: r.plan.table, Err: err}
+	}
+	return nil
+}
+
+// last is the key of the last row. No column of a key is NULL.
+func (f *filling) last() (Key, error) {
+	if f.source != nil {
+		for i, cell := range f.cells {
+			var err error
+			if f.key[i], err = f.source.Value(f.reader.plan.cells+i, cell); err != nil {
+				return Key{}, err
+			}
+		}
+	}
+	return f.reader.keyOf(f.key)
 }
 
 // proof is the first result set of every read.

@@ -66,10 +66,11 @@ SELECT GETDATE(), DATEPART(TZOFFSET, SYSDATETIMEOFFSET()), ` + sqlPlace + `, @@T
 // The transaction begins with its first access to data, before the first result
 // set is sent; the message without text makes the server send that at once.
 // A table that is not captured has nothing to be exact with: one statement, in
-// which nothing is locked for longer than a row is read.
-func (p *plan) pass(iso Isolation) request.Statement {
+// which nothing is locked for longer than a row is read. exact asks for exact texts
+// besides.
+func (p *plan) pass(iso Isolation, exact bool) request.Statement {
 	list := p.list
-	if p.exact != "" {
+	if exact && p.exact != "" {
 		list += ", " + p.exact
 	}
 	if p.capture == "" {

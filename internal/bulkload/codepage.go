@@ -6,27 +6,14 @@ import (
 
 	"golang.org/x/text/encoding"
 	"golang.org/x/text/encoding/charmap"
-	"golang.org/x/text/encoding/japanese"
-	"golang.org/x/text/encoding/korean"
-	"golang.org/x/text/encoding/simplifiedchinese"
-	"golang.org/x/text/encoding/traditionalchinese"
 	"golang.org/x/text/transform"
 
+	"example.com/mssqlcdc/internal/codepage"
 	"example.com/mssqlcdc/internal/tds"
 )
 
 // utf8Page is the code page of the UTF-8 collations.
-const utf8Page = 65001
-
-var singleBytePages = map[int]*charmap.Charmap{
-	437: charmap.CodePage437, 850: charmap.CodePage850, 874: charmap.Windows874,
-	1250: charmap.Windows1250, 1251: charmap.Windows1251, 1252: charmap.Windows1252, 1253: charmap.Windows1253,
-	1254: charmap.Windows1254, 1255: charmap.Windows1255, 1256: charmap.Windows1256, 1257: charmap.Windows1257, 1258: charmap.Windows1258,
-}
-
-var doubleBytePages = map[int]encoding.Encoding{
-	932: japanese.ShiftJIS, 936: simplifiedchinese.GBK, 949: korean.EUCKR, 950: traditionalchinese.Big5,
-}
+const utf8Page = codepage.UTF8
 
 // codePage turns UTF-8 into the bytes of a char or varchar column.
 type codePage struct {
@@ -37,8 +24,8 @@ type codePage struct {
 
 // pageOf finds a code page. A collation without one is of nchar and nvarchar only.
 func pageOf(number int) (*codePage, error) {
-	p := &codePage{number: number, single: singleBytePages[number]}
-	if enc := doubleBytePages[number]; enc != nil {
+	p := &codePage{number: number, single: codepage.Single(number)}
+	if enc := codepage.Double(number); enc != nil {
 		p.double = enc.NewEncoder().Transformer
 	}
 	if p.single == nil && p.double == nil && number != utf8Page {
@@ -104,7 +91,7 @@ func (p *codePage) decode(b []byte) (string, error) {
 	case p.single != nil:
 		enc = p.single
 	case p.double != nil:
-		enc = doubleBytePages[p.number]
+		enc = codepage.Double(p.number)
 	}
 	out, err := enc.NewDecoder().Bytes(b)
 	return string(out), err
@@ -127,35 +114,6 @@ const (
 var sortIDs = map[string]byte{
 	"SQL_Latin1_General_CP1_CS_AS": 51, "SQL_Latin1_General_CP1_CI_AS": 52,
 	"SQL_Latin1_General_Pref_CP1_CI_AS": 53, "SQL_Latin1_General_CP1_CI_AI": 54,
-}
-
-// windowsPage is the code page of a language, by its primary id; those that are
-// not in it have 1252.
-var windowsPage = map[int]int{
-	0x01: 1256, 0x02: 1251, 0x05: 1250, 0x08: 1253, 0x0D: 1255, 0x0E: 1250, 0x11: 932, 0x12: 949, 0x15: 1250, 0x18: 1250,
-	0x19: 1251, 0x1B: 1250, 0x1C: 1250, 0x1E: 874, 0x1F: 1254, 0x20: 1256, 0x22: 1251, 0x23: 1251, 0x24: 1250, 0x25: 1257,
-	0x26: 1257, 0x27: 1257, 0x29: 1256, 0x2A: 1258, 0x2F: 1251,
-}
-
-// pageOfLCID is the code page that a receiver concludes from a language alone.
-func pageOfLCID(lcid int) int {
-	const chinese, serbian = 0x04, 0x1A
-	switch lcid & 0x3FF {
-	case chinese:
-		if lcid&0xFFFF == 0x0804 || lcid&0xFFFF == 0x1004 {
-			return 936
-		}
-		return 950
-	case serbian: // with Croatian and Bosnian; some are in Cyrillic
-		if lcid&0xFFFF == 0x0C1A || lcid&0xFFFF == 0x1C1A || lcid&0xFFFF == 0x201A {
-			return 1251
-		}
-		return 1250
-	}
-	if p, ok := windowsPage[lcid&0x3FF]; ok {
-		return p
-	}
-	return 1252
 }
 
 // wire is the collation as rows carry it.
@@ -187,5 +145,5 @@ func (c collation) wire(name string) (out tds.Collation) {
 
 // sendable tells whether the collation on the wire says the code page.
 func (c collation) sendable() bool {
-	return c.codePage != utf8Page && c.lcid != 0 && pageOfLCID(c.lcid) == c.codePage
+	return c.codePage != utf8Page && c.lcid != 0 && codepage.OfLCID(c.lcid) == c.codePage
 }

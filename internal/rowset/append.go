@@ -57,6 +57,10 @@ func appendInteger(v *vector, x driver.Value) error {
 	if !ok {
 		return wrongKind(x, "int64")
 	}
+	return putInt(v, n)
+}
+
+func putInt(v *vector, n int64) error {
 	switch v.kind {
 	case sqltype.TinyInt:
 		if n == int64(uint8(n)) {
@@ -86,14 +90,25 @@ func appendReal(v *vector, x driver.Value) error {
 	case float32:
 		f = x
 	case float64:
-		f = float32(x)
-		if float64(f) != x && !math.IsNaN(x) {
-			return fmt.Errorf("a number does not fit into the 32 bits of %s", v.typ)
-		}
+		return putReal(v, x)
 	default:
 		return wrongKind(x, "float64")
 	}
 	v.put32(int32(math.Float32bits(f)))
+	return nil
+}
+
+func putReal(v *vector, x float64) error {
+	f := float32(x)
+	if float64(f) != x && !math.IsNaN(x) {
+		return fmt.Errorf("a number does not fit into the 32 bits of %s", v.typ)
+	}
+	v.put32(int32(math.Float32bits(f)))
+	return nil
+}
+
+func putFloat(v *vector, x float64) error {
+	v.put64(int64(math.Float64bits(x)))
 	return nil
 }
 
@@ -102,8 +117,7 @@ func appendFloat(v *vector, x driver.Value) error {
 	if !ok {
 		return wrongKind(x, "float64")
 	}
-	v.put64(int64(math.Float64bits(f)))
-	return nil
+	return putFloat(v, f)
 }
 
 func appendTime(v *vector, x driver.Value) error {

@@ -11,6 +11,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 
 	"example.com/mssqlcdc/internal/sqltype"
+	"example.com/mssqlcdc/internal/tds"
 )
 
 // Column is a column of a result: its name in the record batch and its type. A source of rows selects Type.SelectList for it.
@@ -39,6 +40,10 @@ type Builder struct {
 	rows     int
 	suspects []Cell
 	scratch  []byte
+
+	wire     []tds.TypeInfo // of the expressions that Plan has prepared for
+	puts     []cellFunc     // by column
+	variants map[int]variantPlan
 }
 
 // NewBuilder plans the columns of a result. The table's name is for errors.

@@ -111,21 +111,16 @@ func (c *Conn) Bulk(ctx context.Context, load BulkLoad) (*BulkWriter, error) {
 	if err := c.usable(ctx); err != nil {
 		return nil, err
 	}
-	err := c.take(ctx)
-	if err == nil {
-		err = c.raw.again(c.driver)
-	}
-	switch {
-	case err == nil:
-		way, err := c.rawBulk(ctx, &load)
-		if err != nil {
-			return nil, err
-		}
-		return &BulkWriter{way: way}, nil
-	case c.rawMode == RawRequire || ctx.Err() != nil || c.Broken():
+	direct, err := c.direct(ctx)
+	if err != nil {
 		return nil, err
 	}
-	way, err := c.driverBulk(ctx, &load)
+	var way bulkWay
+	if direct {
+		way, err = c.rawBulk(ctx, &load)
+	} else {
+		way, err = c.driverBulk(ctx, &load)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -31,7 +31,7 @@ type bulkReply struct {
 // rawBulk sends the statement and begins the message of the rows (2.2.6.1 Bulk
 // Load BCP).
 func (c *Conn) rawBulk(ctx context.Context, load *BulkLoad) (*rawBulk, error) {
-	if _, err := c.rawBatch(ctx, c.raw, load.Statement(), nil); err != nil {
+	if _, err := c.rawRequest(ctx, c.raw, nil, func() error { return c.raw.sendBatch(load.Statement()) }); err != nil {
 		return nil, fmt.Errorf("beginning a bulk load of %s: %w", load.Table, err)
 	}
 	b := &rawBulk{

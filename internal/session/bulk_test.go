@@ -465,6 +465,7 @@ func TestRawModes(t *testing.T) {
 	if _, err := session.ParseRawMode("sometimes"); err == nil {
 		t.Error("ParseRawMode accepts anything")
 	}
+	t.Setenv(session.RawEnv, "")
 	srv := startT(t, "off")
 	// A server whose raw answer is not the driver's: the probe's statement fails.
 	srv.Control().Add(mssqltest.Rule{Kind: "batch", Text: "0x0102", Error: 50000})

@@ -42,6 +42,8 @@ type Conn struct {
 // be empty. The rows must be closed, or read to their end, before the next
 // request. When ctx ends, the request is cancelled at the server and its reply
 // is drained; if that takes longer than two seconds the connection is closed.
+//
+// On a connection that was taken the rows are [Cells].
 func (c *Conn) Query(ctx context.Context, text, declaration string, args ...driver.Value) (driver.RowsNextResultSet, error) {
 	named, err := arguments(text, declaration, args)
 	if err != nil {
@@ -50,38 +52,31 @@ func (c *Conn) Query(ctx context.Context, text, declaration string, args ...driv
 	if err := c.usable(ctx); err != nil {
 		return nil, err
 	}
-	release := c.watch(ctx)
-	stmt, err := c.driver.Prepare("sp_executesql")
+	direct, err := c.direct(ctx)
 	if err != nil {
-		release()
-		return nil, c.fail(ctx, err)
+		return nil, err
 	}
-	q, ok := stmt.(driver.StmtQueryContext)
-	if !ok {
-		release()
-		return nil, fmt.Errorf("querying: the driver's statement is a %T", stmt)
+	if !direct {
+		return c.driverQuery(ctx, named)
 	}
-	rows, err := q.QueryContext(ctx, named)
+	rows, err := c.rawQuery(ctx, named)
 	if err != nil {
-		release()
-		return nil, c.fail(ctx, err)
+		return nil, err
 	}
-	next, ok := rows.(driver.RowsNextResultSet)
-	if !ok {
-		release()
-		_ = rows.Close() // the connection is given up below anyway
-		c.markBroken()
-		return nil, fmt.Errorf("querying: the driver's rows are a %T", rows)
-	}
-	return &rowSet{conn: c, ctx: ctx, rows: next, release: release}, nil
+	return rows, nil
 }
 
 // QueryRow runs a query and returns its first row, or ErrNoRows.
-func (c *Conn) QueryRow(ctx context.Context, text, declaration string, args ...driver.Value) (row []driver.Value, err error) {
+func (c *Conn) QueryRow(ctx context.Context, text, declaration string, args ...driver.Value) ([]driver.Value, error) {
 	rows, err := c.Query(ctx, text, declaration, args...)
 	if err != nil {
 		return nil, err
 	}
+	return firstRow(rows)
+}
+
+// firstRow reads the first row and ends the request.
+func firstRow(rows driver.Rows) (row []driver.Value, err error) {
 	defer func() {
 		if closeErr := rows.Close(); err == nil && closeErr != nil {
 			row, err = nil, closeErr
@@ -106,21 +101,18 @@ func (c *Conn) Exec(ctx context.Context, text, declaration string, args ...drive
 	if err := c.usable(ctx); err != nil {
 		return 0, err
 	}
-	release := c.watch(ctx)
-	defer release()
-	stmt, err := c.driver.Prepare("sp_executesql")
+	direct, err := c.direct(ctx)
 	if err != nil {
-		return 0, c.fail(ctx, err)
+		return 0, err
 	}
-	e, ok := stmt.(driver.StmtExecContext)
-	if !ok {
-		return 0, fmt.Errorf("executing: the driver's statement is a %T", stmt)
+	if !direct {
+		return c.driverExec(ctx, named)
 	}
-	result, err := e.ExecContext(ctx, named)
+	p, err := c.rawRequest(ctx, c.raw, nil, func() error { return c.raw.sendCall(named) })
 	if err != nil {
-		return 0, c.fail(ctx, err)
+		return 0, err
 	}
-	return result.RowsAffected()
+	return p.total, nil
 }
 
 // Broken tells whether the connection cannot be used any more.

@@ -39,6 +39,9 @@ func Open(ctx context.Context, cfg Config) (*Conn, error) {
 		connector.Dialer = hostDialer{dialer}
 	}
 	mode, err := ParseRawMode(string(cfg.RawTDS))
+	if err == nil {
+		mode, err = mode.inProcess()
+	}
 	if err != nil {
 		return nil, err
 	}

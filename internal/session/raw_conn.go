@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net"
 
 	mssql "github.com/microsoft/go-mssqldb"
@@ -17,6 +18,10 @@ import (
 // closes a connection whose packet comes in two (2.2.3.1.3 Length).
 const maxTLSPacket = 16383
 
+// mostRow is the size of the largest row: a value has 2 GiB, and more than one of
+// them has no place in a record batch. Memory is taken as the bytes arrive.
+const mostRow = math.MaxInt32
+
 // rawConn speaks TDS over the transport that the driver ended up with after the
 // login. The driver keeps the connection; a raw request is made only while the
 // driver is idle, and is read to its end before the driver is used again.
@@ -26,6 +31,7 @@ type rawConn struct {
 	wr     *tds.MessageWriter
 	tokens *tds.TokenReader
 	body   []byte
+	params []tds.RPCParam
 }
 
 // newRawConn takes the transport of a connection, of which socket is the one that
@@ -48,7 +54,7 @@ func newRawConn(conn *mssql.Conn, socket net.Conn, encrypted bool) (*rawConn, er
 	}
 	r := &rawConn{borrowed: b, rd: tds.NewMessageReader(b.transport, 0), wr: tds.NewMessageWriter(b.transport, b.packet)}
 	r.wr.OnePacketPerWrite(isTLS)
-	r.tokens = tds.NewTokenReader(r.rd, tds.Limits{})
+	r.tokens = tds.NewTokenReader(r.rd, tds.Limits{Row: mostRow})
 	return r, nil
 }
 
@@ -101,6 +107,7 @@ func (r *rawConn) attendOn(ctx context.Context) (stop func() bool) {
 // reply is what a request came to.
 type reply struct {
 	count     int64 // rows of the last statement that counted
+	total     int64 // of all of them
 	counted   bool
 	errs      []mssql.Error
 	failed    bool // a DONE said so
@@ -118,49 +125,75 @@ func (p *reply) err() error {
 	return e
 }
 
+// mostErrors bounds the errors that are kept of one reply: a server can send any
+// number.
+const mostErrors = 100
+
 // read reads one reply to its end. row, if not nil, is given the rows; its cells
 // live until the next.
 func (r *rawConn) read(row func(*tds.ColMetaData, [][]byte)) (*reply, error) {
+	if err := r.begin(); err != nil {
+		return nil, err
+	}
+	p := &reply{}
+	for {
+		token, err := r.tokens.Next()
+		if err == io.EOF { //nolint:errorlint // the end of the message is io.EOF itself
+			return p, r.nothingElse()
+		}
+		if err != nil {
+			return nil, fmt.Errorf("reading a reply: %w", err)
+		}
+		if row != nil && (token == tds.TokenRow || token == tds.TokenNBCRow) {
+			row(r.tokens.Columns, r.tokens.Cells)
+		}
+		r.note(token, p)
+	}
+}
+
+// begin waits for a reply.
+func (r *rawConn) begin() error {
 	h, err := r.rd.Next()
 	if err == io.EOF { //nolint:errorlint // the source's own end between two messages
 		err = io.ErrUnexpectedEOF
 	}
 	if err != nil {
-		return nil, fmt.Errorf("reading a reply: %w", err)
+		return fmt.Errorf("reading a reply: %w", err)
 	}
 	if h.Type != tds.PacketReply {
-		return nil, fmt.Errorf("reading a reply: the server sent a %v message", h.Type)
+		return fmt.Errorf("reading a reply: the server sent a %v message", h.Type)
 	}
 	r.tokens.Reset(r.rd)
-	p := &reply{}
-	for {
-		token, err := r.tokens.Next()
-		if err == io.EOF { //nolint:errorlint // the end of the message is io.EOF itself
-			break
-		}
-		if err != nil {
-			return nil, fmt.Errorf("reading a reply: %w", err)
-		}
-		switch token {
-		case tds.TokenError:
-			p.add(r.tokens.Message)
-		case tds.TokenEnvChange:
-			r.follow(&r.tokens.Env)
-		case tds.TokenDone, tds.TokenDoneProc, tds.TokenDoneInProc:
-			p.done(&r.tokens.Done)
-		case tds.TokenRow, tds.TokenNBCRow:
-			if row != nil {
-				row(r.tokens.Columns, r.tokens.Cells)
-			}
-		}
-	}
+	return nil
+}
+
+// nothingElse checks that a reply which is read was the last.
+func (r *rawConn) nothingElse() error {
 	if n := r.rd.Buffered(); n > 0 {
-		return nil, fmt.Errorf("reading a reply: %d bytes follow that nobody asked for", n)
+		return fmt.Errorf("reading a reply: %d bytes follow that nobody asked for", n)
 	}
-	return p, nil
+	return nil
+}
+
+// pending tells whether a part of the reply is here and was not looked at.
+func (r *rawConn) pending() bool { return r.tokens.Buffered() > 0 || r.rd.Buffered() > 0 }
+
+// note keeps what a token says of the request and of the session.
+func (r *rawConn) note(token tds.Token, p *reply) {
+	switch token {
+	case tds.TokenError:
+		p.add(r.tokens.Message)
+	case tds.TokenEnvChange:
+		r.follow(&r.tokens.Env)
+	case tds.TokenDone, tds.TokenDoneProc, tds.TokenDoneInProc:
+		p.done(token, &r.tokens.Done)
+	}
 }
 
 func (p *reply) add(m tds.ServerMessage) {
+	if len(p.errs) == mostErrors {
+		p.errs = p.errs[:mostErrors-1]
+	}
 	p.errs = append(p.errs, mssql.Error{
 		Number: m.Number, State: m.State, Class: m.Class, Message: m.Message,
 		ServerName: m.Server, ProcName: m.Proc, LineNo: int32(m.Line),
@@ -168,11 +201,13 @@ func (p *reply) add(m tds.ServerMessage) {
 	p.fatal = p.fatal || m.Class >= 20
 }
 
-func (p *reply) done(d *tds.Done) {
+func (p *reply) done(token tds.Token, d *tds.Done) {
 	if n, ok := d.Count(); ok {
 		p.count, p.counted = int64(n), true
+		p.total += int64(n)
 	}
-	p.failed = p.failed || d.Failed()
+	// A statement whose error was caught says that it failed, and the request did not.
+	p.failed = p.failed || token != tds.TokenDoneInProc && d.Failed()
 	p.fatal = p.fatal || d.Status&tds.DoneSrvError != 0
 	p.confirmed = p.confirmed || d.Status&tds.DoneAttn != 0
 }

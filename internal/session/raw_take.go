@@ -21,8 +21,21 @@ var errProbe = errors.New("probing the connection: the server's raw answer is no
 // name, with the reason. Their connections are not taken any more.
 var distrusted sync.Map
 
-// Raw tells whether bulk loads of this connection speak TDS themselves, and if
-// not, why. It may make two small requests, once per connection.
+// direct tells whether requests go past the driver. It is an error where they have
+// to and cannot, and where the attempt has cost the connection.
+func (c *Conn) direct(ctx context.Context) (bool, error) {
+	err := c.take(ctx)
+	switch {
+	case err == nil:
+		return true, nil
+	case c.rawMode == RawRequire || ctx.Err() != nil || c.Broken():
+		return false, err
+	}
+	return false, nil
+}
+
+// Raw tells whether requests of this connection speak TDS themselves, and if not,
+// why. It may make two small requests, once per connection.
 func (c *Conn) Raw(ctx context.Context) (bool, error) {
 	err := c.take(ctx)
 	return err == nil, err
@@ -63,7 +76,14 @@ func (c *Conn) probe(ctx context.Context, raw *rawConn) error {
 	if err := c.usable(ctx); err != nil {
 		return err
 	}
-	row, err := c.QueryRow(ctx, sqlSPID, "")
+	var row []driver.Value
+	named, err := arguments(sqlSPID, "", nil)
+	if err == nil {
+		var rows driver.Rows
+		if rows, err = c.driverQuery(ctx, named); err == nil {
+			row, err = firstRow(rows)
+		}
+	}
 	if err != nil {
 		return fmt.Errorf("probing the connection through the driver: %w", err)
 	}
@@ -73,13 +93,13 @@ func (c *Conn) probe(ctx context.Context, raw *rawConn) error {
 	}
 	var got [][]byte
 	rows := 0
-	_, err = c.rawBatch(ctx, raw, sqlProbe, func(_ *tds.ColMetaData, cells [][]byte) {
+	_, err = c.rawRequest(ctx, raw, func(_ *tds.ColMetaData, cells [][]byte) {
 		rows++
 		got = got[:0]
 		for _, cell := range cells {
 			got = append(got, bytes.Clone(cell))
 		}
-	})
+	}, func() error { return raw.sendBatch(sqlProbe) })
 	if err != nil {
 		return fmt.Errorf("probing the connection: %w", err)
 	}
@@ -104,12 +124,13 @@ func probeAnswer(cells [][]byte, spid driver.Value) bool {
 		tds.DecodeUTF16(cells[2]) == "é" && okSeven && seven == 7 && cells[4] == nil
 }
 
-// rawBatch runs a batch past the driver and reads its reply. When ctx ends, the
-// server is asked to give up, and its confirmation is awaited for the drain bound.
-func (c *Conn) rawBatch(ctx context.Context, raw *rawConn, text string, row func(*tds.ColMetaData, [][]byte)) (*reply, error) {
+// rawRequest sends a request past the driver and reads its reply; row is given the
+// rows. When ctx ends, the server is asked to give up, and its confirmation is
+// awaited for the drain bound.
+func (c *Conn) rawRequest(ctx context.Context, raw *rawConn, row func(*tds.ColMetaData, [][]byte), send func() error) (*reply, error) {
 	release := c.watch(ctx)
 	defer release()
-	if err := raw.sendBatch(text); err != nil {
+	if err := send(); err != nil {
 		return nil, c.fail(ctx, err)
 	}
 	stop := raw.attendOn(ctx)

@@ -85,6 +85,9 @@ func (t *TokenReader) Reset(src io.Reader) {
 // BytesRead counts the bytes of the message that were decoded.
 func (t *TokenReader) BytesRead() int64 { return t.r.Offset() }
 
+// Buffered counts the bytes of the message that were read from its source and not decoded.
+func (t *TokenReader) Buffered() int { return t.r.Len() }
+
 // Next reads one token. It returns io.EOF at the end of the message; after any other error the message cannot be read
 // further.
 func (t *TokenReader) Next() (Token, error) {

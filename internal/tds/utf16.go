@@ -12,6 +12,8 @@ import (
 const (
 	nonASCII16 = 0xFF80FF80FF80FF80 // bits that no ASCII unit of four has
 	nonASCII8  = 0x8080808080808080
+	// threeBytes16 are the bits that no unit of four has that takes two bytes of UTF-8 at most.
+	threeBytes16 = 0xF800F800F800F800
 )
 
 // DecodeUTF16 gives the text of UTF-16LE bytes; an odd last byte is dropped.
@@ -25,35 +27,102 @@ func DecodeUTF16(b []byte) string {
 
 // AppendUTF8 writes the WTF-8 of UTF-16LE bytes; an odd last byte is dropped.
 func AppendUTF8(dst, b []byte) []byte {
-	dst = slices.Grow(dst, len(b)/2)
-	for len(b) >= 2 {
-		if len(b) >= 16 {
-			lo, hi := binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint64(b[8:])
-			if (lo|hi)&nonASCII16 == 0 {
-				dst = binary.LittleEndian.AppendUint64(dst, narrow(lo)|narrow(hi)<<32)
-				b = b[16:]
-				continue
-			}
+	for {
+		var units int
+		dst, units = AppendValidUTF8(dst, b)
+		if b = b[2*units:]; len(b) < 2 {
+			return dst
 		}
-		// One unit at a time until the next chance for eight.
-		for n := 0; n < 8 && len(b) >= 2; n++ {
-			u := rune(binary.LittleEndian.Uint16(b))
-			b = b[2:]
-			switch {
-			case u < 0x80:
-				dst = append(dst, byte(u))
-			case u < 0x800:
-				dst = append(dst, 0xC0|byte(u>>6), 0x80|byte(u&0x3F))
-			case u >= 0xD800 && u < 0xDC00 && len(b) >= 2 && b[1]&0xFC == 0xDC:
-				low := rune(binary.LittleEndian.Uint16(b))
-				b = b[2:]
-				dst = utf8.AppendRune(dst, (u-0xD800)<<10|(low-0xDC00)+0x10000)
-			default:
-				dst = append(dst, 0xE0|byte(u>>12), 0x80|byte(u>>6&0x3F), 0x80|byte(u&0x3F))
+		u := binary.LittleEndian.Uint16(b)
+		dst = append(dst, 0xE0|byte(u>>12), 0x80|byte(u>>6&0x3F), 0x80|byte(u&0x3F))
+		b = b[2:]
+	}
+}
+
+// mostUTF8 is how many bytes of UTF-8 a code unit can become.
+const mostUTF8 = 3
+
+// MaxUTF8 is the most that AppendValidUTF8 appends for so many bytes. With that much room it does not move dst.
+func MaxUTF8(bytes int) int { return bytes/2*mostUTF8 + 8 }
+
+// AppendValidUTF8 writes the UTF-8 of UTF-16LE bytes up to the first lone surrogate, and tells how many code units that
+// is: all of them if there is none. An odd last byte is dropped.
+func AppendValidUTF8(dst, b []byte) (_ []byte, units int) {
+	b = b[:len(b)&^1]
+	whole := len(b)
+	n := len(dst)
+	dst = slices.Grow(dst, whole/2+8)
+	dst = dst[:cap(dst)]
+	for len(b) > 0 {
+		for len(b) >= 16 {
+			lo, hi := binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint64(b[8:])
+			if (lo|hi)&nonASCII16 != 0 {
+				break
 			}
+			if len(dst)-n < 8 {
+				dst = growTo(dst, n, len(b))
+			}
+			binary.LittleEndian.PutUint64(dst[n:], narrow(lo)|narrow(hi)<<32)
+			n += 8
+			b = b[16:]
+		}
+		// Four units that take two bytes at most go without a branch, and others one at a time.
+		for len(b) >= 8 {
+			x := binary.LittleEndian.Uint64(b)
+			if x&threeBytes16 != 0 || x&nonASCII16 == 0 {
+				break
+			}
+			if len(dst)-n < 8 {
+				dst = growTo(dst, n, len(b))
+			}
+			for range 4 {
+				u := uint32(x & 0xFFFF)
+				two := uint32(int32(0x7F-u) >> 31) // all ones for two bytes
+				to := dst[n : n+2 : n+2]
+				to[0] = byte(u&^two | (0xC0|u>>6)&two)
+				to[1] = byte(0x80 | u&0x3F)
+				n += 1 + int(two&1)
+				x >>= 16
+			}
+			b = b[8:]
+		}
+		if len(dst)-n < min(MaxUTF8(16), MaxUTF8(len(b))) {
+			dst = growTo(dst, n, len(b))
+		}
+		for range 4 {
+			if len(b) < 2 {
+				break
+			}
+			u := uint32(b[0]) | uint32(b[1])<<8
+			to := dst[n : n+4 : n+4]
+			switch {
+			case u&0xF800 != 0xD800 && u >= 0x800:
+				to[0], to[1], to[2] = 0xE0|byte(u>>12), 0x80|byte(u>>6&0x3F), 0x80|byte(u&0x3F)
+				n += 3
+			case u < 0x80:
+				to[0] = byte(u)
+				n++
+			case u < 0x800:
+				to[0], to[1] = 0xC0|byte(u>>6), 0x80|byte(u&0x3F)
+				n += 2
+			case u < 0xDC00 && len(b) >= 4 && b[3]&0xFC == 0xDC:
+				c := (u-0xD800)<<10 | (uint32(b[2]) | uint32(b[3])<<8 - 0xDC00) + 0x10000
+				to[0], to[1], to[2], to[3] = 0xF0|byte(c>>18), 0x80|byte(c>>12&0x3F), 0x80|byte(c>>6&0x3F), 0x80|byte(c&0x3F)
+				n += 4
+				b = b[2:]
+			default:
+				return dst[:n], (whole - len(b)) / 2
+			}
+			b = b[2:]
 		}
 	}
-	return dst
+	return dst[:n], whole / 2
+}
+
+// growTo makes room behind the first n bytes of dst for what the rest of the input can become.
+func growTo(dst []byte, n, rest int) []byte {
+	dst = slices.Grow(dst[:n], MaxUTF8(rest))
+	return dst[:cap(dst)]
 }
 
 // narrow packs four ASCII code units into the low four bytes.
