@@ -24,9 +24,11 @@ type cdcObserver struct {
 
 	rows, bytes, polls, pages, redelivered, saves, saveErrors *service.MetricCounter
 	lag, position, watermark, age, state, connections         *service.MetricGauge
-	tables, behind                                            *service.MetricGauge
+	tables, behind, raw                                       *service.MetricGauge
 	snapshotRows, snapshotTotal                               *service.MetricGauge
 	readTime                                                  *service.MetricTimer
+
+	slow sync.Once // the first connection whose rows go through the driver is logged
 
 	mu      sync.Mutex
 	states  map[string]capture.State
@@ -54,6 +56,7 @@ func newCDCObserver(mgr *service.Resources) *cdcObserver {
 		connections:   m.NewGauge("mssql_cdc_connections", "table"),
 		tables:        m.NewGauge("mssql_cdc_tables"),
 		behind:        m.NewGauge("mssql_cdc_tables_behind"),
+		raw:           m.NewGauge("mssql_cdc_raw_tds"),
 		snapshotRows:  m.NewGauge("mssql_cdc_snapshot_rows", "table"),
 		snapshotTotal: m.NewGauge("mssql_cdc_snapshot_rows_estimate", "table"),
 		readTime:      m.NewTimer("mssql_cdc_page_ns", "table"),
@@ -66,6 +69,18 @@ func newCDCObserver(mgr *service.Resources) *cdcObserver {
 // lsnGauge is the upper 8 bytes of an LSN, its log file sequence number and block. It grows with the log, so differences
 // show progress; the last two bytes, the slot in a block, are left out.
 func lsnGauge(l checkpoint.LSN) int64 { return int64(binary.BigEndian.Uint64(l[:8]) &^ (1 << 63)) }
+
+// taken notes whether rows of a connection are read directly.
+func (o *cdcObserver) taken(err error) {
+	if err == nil {
+		o.raw.Set(1)
+		return
+	}
+	o.raw.Set(0)
+	if !errors.Is(err, session.ErrRawOff) {
+		o.slow.Do(func() { o.log.Warnf("rows go through the driver, which is slower and has the same result: %v", err) })
+	}
+}
 
 func (o *cdcObserver) Polled(high checkpoint.LSN, age time.Duration, tables, behind int) {
 	o.polls.Incr(1)

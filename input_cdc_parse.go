@@ -73,6 +73,10 @@ func (p *cdcParser) parse() (*cdcInput, error) {
 	if tlsOn {
 		in.cfg.Session.TLSConfig = tlsConf
 	}
+	if in.cfg.Session.RawTDS, err = session.ParseRawMode(p.text(cdcFieldRawTDS)); err != nil {
+		return nil, err
+	}
+	in.cfg.Session.Taken = in.observer.taken
 	in.cfg.Session.Dial = session.InProcess(in.cfg.Session)
 	if err := p.snapshots(in); err != nil {
 		return nil, err

@@ -39,6 +39,7 @@ const (
 	cdcFieldOnTableError     = "on_table_error"
 	cdcFieldOnInvalidText    = "on_invalid_text"
 	cdcFieldAutoReplayNacks  = "auto_replay_nacks"
+	cdcFieldRawTDS           = "raw_tds"
 )
 
 // version is that of the components.
@@ -126,6 +127,11 @@ func cdcSpec() *service.ConfigSpec {
 				Description("After each delete, give out a message without a body and with the same `key`, for compacted topics."),
 			service.NewDurationField(cdcFieldHeartbeat).Default("1m").Advanced().
 				Description("The positions of idle tables are saved at least this often, so that cleanup never overtakes a table that merely had nothing to say."),
+			service.NewStringAnnotatedEnumField(cdcFieldRawTDS, map[string]string{
+				"auto":    "Rows are decoded from the connection directly; where that is not possible they go through the driver, slower and with the same result.",
+				"off":     "Rows go through the driver.",
+				"require": "Where rows cannot be read directly, the connection fails.",
+			}).Default("auto").Advanced().Description("How rows come from the server, see docs/limits.md."),
 			service.NewTLSToggledField(cdcFieldTLS).Advanced(),
 			service.NewStringListField(cdcFieldMetadata).Default([]any{}).Advanced().
 				Description("More metadata, by name: "+strings.Join(extraMetadata, ", ")+". Eight keys are set always; each further one costs a map more than its share.").

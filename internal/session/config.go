@@ -37,8 +37,11 @@ type Config struct {
 	LockTimeout time.Duration
 	// Init are statements that run after the session's own settings.
 	Init []string
-	// RawTDS says how bulk loads are made; "" is RawAuto.
+	// RawTDS says how requests are made; "" is RawAuto.
 	RawTDS RawMode
+	// Taken, if not nil, is told once per connection that it was taken, or why not
+	// (ErrRawOff where that is as configured), by the goroutine that uses it.
+	Taken func(err error)
 }
 
 // OpenFedAuth makes a connector for a connection string with fedauth. It is nil

@@ -31,6 +31,7 @@ type Conn struct {
 	encrypted bool // the connection string asks for TLS
 	raw       *rawConn
 	rawErr    error // why raw is nil, once that was tried
+	taken     func(error)
 
 	mu     sync.Mutex
 	broken bool

@@ -48,7 +48,7 @@ func Open(ctx context.Context, cfg Config) (*Conn, error) {
 	stop := context.AfterFunc(ctx, dialer.closeAll)
 	conn, err := login(ctx, connector, dialer, initSQL(cfg))
 	if err == nil {
-		conn.secrets, conn.rawMode, conn.server = p.secrets, mode, serverName(p)
+		conn.secrets, conn.rawMode, conn.server, conn.taken = p.secrets, mode, serverName(p), cfg.Taken
 		conn.encrypted = p.parsed.Encryption == msdsn.EncryptionRequired || p.parsed.Encryption == msdsn.EncryptionStrict
 		if mode == RawRequire {
 			err = conn.take(ctx)

@@ -12,8 +12,8 @@ import (
 	"example.com/mssqlcdc/internal/tds"
 )
 
-// errRawOff is the reason of a connection whose configuration wants no raw requests.
-var errRawOff = errors.New("raw_tds is off")
+// ErrRawOff is the reason of a connection whose configuration wants no raw requests.
+var ErrRawOff = errors.New("raw_tds is off")
 
 var errProbe = errors.New("probing the connection: the server's raw answer is not what the driver reads")
 
@@ -44,31 +44,36 @@ func (c *Conn) Raw(ctx context.Context) (bool, error) {
 // take takes the transport if that was not done yet. Its answer is kept, except
 // that of a ctx that ended.
 func (c *Conn) take(ctx context.Context) error {
-	switch {
-	case c.raw != nil:
-		return nil
-	case c.rawErr != nil:
-		return c.rawErr
-	case c.rawMode == RawOff:
-		c.rawErr = errRawOff
+	if c.raw != nil || c.rawErr != nil {
 		return c.rawErr
 	}
+	raw, err := c.tryToTake(ctx)
+	if err != nil && ctx.Err() != nil {
+		return err
+	}
+	c.raw, c.rawErr = raw, err
+	if c.taken != nil {
+		c.taken(redactError(err, c.secrets))
+	}
+	return err
+}
+
+func (c *Conn) tryToTake(ctx context.Context) (*rawConn, error) {
+	if c.rawMode == RawOff {
+		return nil, ErrRawOff
+	}
 	if why, ok := distrusted.Load(c.server); ok {
-		c.rawErr, _ = why.(error)
-		return c.rawErr
+		err, _ := why.(error)
+		return nil, err
 	}
 	raw, err := newRawConn(c.driver, c.dialer.last(), c.encrypted)
 	if err == nil {
 		err = c.probe(ctx, raw)
 	}
 	if err != nil {
-		if ctx.Err() == nil {
-			c.rawErr = err
-		}
-		return err
+		return nil, err
 	}
-	c.raw = raw
-	return nil
+	return raw, nil
 }
 
 // probe asks the server the same through the driver and past it.
