@@ -7,15 +7,15 @@
 // is compared with. There is no pool: a connection has one owner, which uses it
 // for one request at a time and closes it.
 //
-// [Conn.Bulk] loads rows that are encoded already. It speaks TDS itself over the
-// transport that the driver ended up with after the login, while the driver is
-// idle: raw_layout.go alone reads the driver's private fields, and checks their
-// names and types when the process first needs them, the state of the connection
-// before each load, and once per connection that the server answers both ways
-// alike. Where anything differs, the driver's own Bulk is given the same rows, and
-// single INSERT statements for types that it cannot send; [RawMode] decides
-// whether that is allowed. Queries and transactions go through the driver, on the
-// same connection and in the same transaction.
+// After the login the connection is taken: requests speak TDS over the transport
+// that the driver ended up with, and the driver stays idle. raw_layout.go alone
+// reads the driver's private fields, and checks their names and types when the
+// process first needs them, the state of the connection when it is taken, and once
+// per connection that the server answers both ways alike. [Conn.Query] then gives
+// the cells of the reply as they come ([Cells]), and [Conn.Bulk] sends rows that are
+// encoded already. Where anything differs, the driver is given the same requests,
+// its own Bulk the same rows, and single INSERT statements those of types that it
+// cannot send; [RawMode] decides whether that is allowed.
 //
 // Errors of the server are mssql.Error values; [IsTransient] says which of them
 // are worth another attempt. A secret of the connection string never appears in
