@@ -53,7 +53,7 @@ func (c *Conn) take(ctx context.Context) error {
 	}
 	c.raw, c.rawErr = raw, err
 	if c.taken != nil {
-		c.taken(redactError(err, c.secrets))
+		c.taken(show(err, c.secrets))
 	}
 	return err
 }
