@@ -70,8 +70,9 @@ func bulkSpec() *service.ConfigSpec {
 				LintRule(`root = if this < 1 { [ "max_in_flight must be at least 1" ] }`),
 			service.NewBatchPolicyField(bulkFieldBatching),
 			service.NewStringAnnotatedEnumField(bulkFieldOnUnknown, map[string]string{
-				"reject": "The row is refused.",
-				"ignore": "The field is left out.",
+				"reject":     "The row is refused.",
+				"ignore":     "The field is left out.",
+				"add_column": "The column is added to the table, with the type that the metadata `schema` or a body in Arrow's format gives it, and may be NULL. It is added before the transaction of the rows, by ALTER TABLE, which waits for readers and writers of the table and needs ALTER on it. Where the type is not known, or the right is not there, the row is refused. In rows that are there the column is NULL.",
 			}).Default("reject").Advanced().Description("What happens to a field that the table has no column for."),
 			service.NewObjectField(bulkFieldOnLossy,
 				lossy("text", "truncate", "Text and binary are cut to the length of the column, and ? stands for what its code page does not have.", "Text that the column cannot hold."),
@@ -85,7 +86,7 @@ func bulkSpec() *service.ConfigSpec {
 				"ignore":             "Nothing.",
 			}).Default("insert_if_complete").Advanced().Description("For apply: what happens to an update whose row is not there."),
 			service.NewBoolField(bulkFieldCreateTable).Default(false).Advanced().
-				Description("Make a table that does not exist, with the columns of the first message's metadata `schema`, or of its body in Arrow's format. All of them may be NULL and text is nvarchar(max); there is no key. The login needs CREATE TABLE and ALTER on the schema."),
+				Description("Make a table that does not exist, with the columns of the first message's metadata `schema`, or of its body in Arrow's format. Text without a known length is nvarchar(max). With upsert and apply the key columns, of `key_columns` or of the message's `key`, become the primary key, in which such text has 450 characters; the other columns may be NULL. With insert there is no key, because each change of a row would be one. The login needs CREATE TABLE and ALTER on the schema."),
 			service.NewStringListField(bulkFieldHints).Default([]any{"CHECK_CONSTRAINTS", "FIRE_TRIGGERS", "KEEP_NULLS"}).Advanced().
 				Description("The hints of INSERT BULK. With the default a load does what an ordinary INSERT does, and needs no more than SELECT and INSERT on the table. Others are TABLOCK, `ROWS_PER_BATCH = n`, `KILOBYTES_PER_BATCH = n` and `ORDER(column, …)`. Without the first two, constraints become untrusted and triggers do not fire, which needs ALTER on the table; without KEEP_NULLS, NULL becomes the column's default."),
 			service.NewStringField(bulkFieldInit).Default("").Advanced().

@@ -84,7 +84,7 @@ func (l *bulkLanding) decodeChanges(j *bulkJob) error {
 	j.have, j.lack = map[int]bool{}, map[int]bool{}
 	for _, i := range j.rows {
 		if err := d.message(i); err != nil {
-			l.refuse(i, j.name, err)
+			l.refuseOrWiden(i, j.name, err)
 		}
 	}
 	for _, p := range j.table.decoder.Finish() {

@@ -25,6 +25,7 @@ type bulkConfig struct {
 	load       bulkload.Options
 	mode       bulkMode
 	create     bool // tables that do not exist
+	addColumns bool // that tables do not have
 	staged     bool // small loads go through a temporary table
 	maxRetries int
 	backoff    *backoff.ExponentialBackOff
@@ -47,7 +48,8 @@ func parseBulk(conf *service.ParsedConfig) (*bulkConfig, error) {
 		c.session.Init = []string{init, sqlBulkCounts}
 	}
 	c.load.Hints = field(&p, conf.FieldStringList, bulkFieldHints)
-	c.decode.IgnoreUnknown = p.text(bulkFieldOnUnknown) == "ignore"
+	unknown := p.text(bulkFieldOnUnknown)
+	c.decode.IgnoreUnknown, c.addColumns = unknown == "ignore", unknown == "add_column"
 	p.lossy(c)
 	c.create = field(&p, conf.FieldBool, bulkFieldCreateTable)
 	raw := p.text(bulkFieldRawTDS)

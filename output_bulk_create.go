@@ -10,7 +10,6 @@ import (
 	"github.com/redpanda-data/benthos/v4/public/schema"
 
 	"example.com/mssqlcdc/internal/body"
-	"example.com/mssqlcdc/internal/catalog"
 	"example.com/mssqlcdc/internal/session"
 	"example.com/mssqlcdc/internal/sqltype"
 )
@@ -29,9 +28,13 @@ func (l *bulkLanding) create(ctx context.Context, w *bulkWorker, j *bulkJob) err
 	if err != nil {
 		return err
 	}
-	list := make([]string, len(columns))
-	for i, c := range columns {
-		list[i] = catalog.Quote(c[0]) + " " + c[1] + " NULL"
+	key, err := l.keyOf(j.rows[0])
+	if err != nil {
+		return err
+	}
+	list, err := createList(columns, key)
+	if err != nil {
+		return err
 	}
 	err = w.conn.Batch(ctx, fmt.Sprintf(sqlBulkCreate, j.name.Quoted(), strings.Join(list, ", ")))
 	if err != nil && !session.HasNumber(err, errBulkExists) { // another connection may have been faster

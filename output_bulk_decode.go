@@ -151,7 +151,7 @@ func (l *bulkLanding) decodeJob(j *bulkJob) error {
 			err = d.AppendJSON(bytes)
 		}
 		if err != nil {
-			l.refuse(i, j.name, err)
+			l.refuseOrWiden(i, j.name, err)
 			continue
 		}
 		from = append(from, i)
@@ -219,7 +219,7 @@ func writable(t *bulkload.Target, rec arrow.RecordBatch, ignoreUnknown bool) (ar
 		case i < 0 && isChangeColumn(f):
 			continue
 		case i < 0 && !ignoreUnknown:
-			return nil, &body.CellError{Column: f.Name, Err: errors.New("the table has no such column; remove the field from the message, add the column, or set on_unknown_field to ignore")}
+			return nil, &body.CellError{Column: f.Name, Err: body.ErrNoColumn}
 		case i < 0 || !t.Columns[i].Writable():
 			continue
 		}

@@ -32,6 +32,8 @@ type bulkLanding struct {
 	landed  map[int]bool
 	shaped  bool                  // the tables were described anew because of an error
 	whole   map[catalog.Name]bool // tables whose rows are updated by one statement: exchange
+	wider   []widening            // messages that wait for columns of their tables
+	widened map[int]bool          // messages whose tables were given the columns that they speak of
 	told    bool                  // the first error of a row of tries is logged
 }
 
@@ -249,6 +251,9 @@ func (l *bulkLanding) attempt(ctx context.Context, rows []int) error {
 		return err
 	}
 	defer releaseJobs(jobs)
+	if len(l.wider) > 0 {
+		return l.widen(ctx, w)
+	}
 	if err := l.fill(ctx, w, jobs); err != nil {
 		return err
 	}

@@ -17,6 +17,7 @@ const (
 	sqlBulkRights   = "SELECT HAS_PERMS_BY_NAME(@name, N'OBJECT', N'SELECT'), HAS_PERMS_BY_NAME(@name, N'OBJECT', N'INSERT'), HAS_PERMS_BY_NAME(@name, N'OBJECT', N'UPDATE'), HAS_PERMS_BY_NAME(@name, N'OBJECT', N'DELETE')"
 	declBulkRights  = "@name nvarchar(776)"
 	sqlBulkCreate   = "CREATE TABLE %s (%s)"
+	sqlBulkAdd      = "ALTER TABLE %s ADD %s"
 	sqlBulkEmpty    = "TRUNCATE TABLE %s"
 
 	// The count is that of the INSERT itself; triggers add nothing to it.
@@ -32,6 +33,9 @@ const errBulkCount = 50001
 
 // errBulkExists is the number for a table that exists already.
 const errBulkExists = 2714
+
+// errBulkColumnExists is the number for a column that exists already.
+const errBulkColumnExists = 2705
 
 // sqlBulkStage makes the temporary table that a small load goes through. Its columns have the types and collations of the
 // target's, since a temporary table has tempdb's otherwise (error 468).

@@ -158,10 +158,11 @@ func (d *Decoder) cellError(i int, err error) error {
 	return &CellError{Column: d.columns[i].Name, Type: d.columns[i].Type.String(), Err: err}
 }
 
+// ErrNoColumn is wrapped by the error of a field that no column has.
+var ErrNoColumn = errors.New("the table has no such column; remove the field from the message, add the column, or set on_unknown_field to ignore or add_column")
+
 // unknown refuses a field that no column has.
-func unknown(name string) error {
-	return &CellError{Column: shown(name), Err: errors.New("the table has no such column; remove the field from the message, add the column, or set on_unknown_field to ignore")}
-}
+func unknown(name string) error { return &CellError{Column: shown(name), Err: ErrNoColumn} }
 
 // end puts the row into the part of its columns, and tells that a needed value is missing.
 func (d *Decoder) end() error {
