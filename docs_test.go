@@ -24,7 +24,7 @@ import (
 func pages(t *testing.T) map[string]string {
 	t.Helper()
 	out := map[string]string{}
-	for _, pattern := range []string{"*.md", "docs/*.md", "config/examples/*.md", "mssqltest/*.md"} {
+	for _, pattern := range []string{"*.md", "docs/*.md", "docs/guides/*.md", "config/*/*.md", "mssqltest/*.md"} {
 		files, err := filepath.Glob(pattern)
 		if err != nil {
 			t.Fatal(err)
@@ -227,6 +227,7 @@ var otherNames = map[string][]string{
 	"messages of Arrow":      {"first_lsn", "last_lsn"},
 	"Debezium":               {"ts_ms"},
 	"values of fields":       {"snapshot_and_stream", "snapshot_only"},
+	"Redpanda Connect":       {"use_histogram_timing"},
 	"Benthos":                {"parquet_encode", "schema_registry_encode", "schema_metadata", "pipeline.threads", "threads"},
 	"SQL Server": {
 		"sql_variant",

@@ -19,6 +19,7 @@ import (
 
 	_ "example.com/mssqlcdc"
 	"example.com/mssqlcdc/cmd/mssqlcdc/doctor"
+	"example.com/mssqlcdc/cmd/mssqlcdc/pipeline"
 	"example.com/mssqlcdc/cmd/mssqlcdc/positions"
 	"example.com/mssqlcdc/cmd/mssqlcdc/verify"
 	_ "example.com/mssqlcdc/internal/kafka"
@@ -35,6 +36,9 @@ func main() {
 		service.CLIOptSetVersion(version, ""),
 		service.CLIOptSetBinaryName("mssqlcdc"),
 		service.CLIOptSetProductName("mssqlcdc"),
+		service.CLIOptSetEnvVarLookup(func(_ context.Context, name string) (string, bool) {
+			return pipeline.LookupEnv(name, func(err error) { fmt.Fprintln(os.Stderr, err) })
+		}),
 		service.CLIOptAddCommand(demoCommand()),
 		service.CLIOptAddCommand(doctor.Command(os.Stdout)),
 		service.CLIOptAddCommand(verify.Command(os.Stdout)),

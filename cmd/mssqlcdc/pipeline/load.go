@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -64,7 +65,12 @@ func Load(file string, resources []string, parse func(*Input) error) (*Pipeline,
 		if err != nil {
 			return nil, fmt.Errorf("reading the pipeline: %w", err)
 		}
-		if err := l.add(interpolate(string(text), os.LookupEnv)); err != nil {
+		var unread error
+		lookup := func(name string) (string, bool) {
+			return LookupEnv(name, func(err error) { unread = errors.Join(unread, err) })
+		}
+		err = l.add(interpolate(string(text), lookup))
+		if err = cmp.Or(unread, err); err != nil {
 			return nil, fmt.Errorf("reading %s: %w", f, err)
 		}
 	}
