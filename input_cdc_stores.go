@@ -18,6 +18,8 @@ func (p *cdcParser) store(in *cdcInput) (func(capture.Observer) (checkpoint.Stor
 	conf := stores.Config{
 		Key: p.text(cdcFieldCacheKey), File: p.text(cdcFieldCheckpointFile),
 		Table: p.text(cdcFieldCacheTable), Connection: p.text(cdcFieldCacheConnection), Source: in.cfg.Session,
+		// An attempt to connect may fail when it has the lease already. The next one is its owner, and need not wait for it.
+		Owner: checkpoint.NewOwner(),
 	}
 	if p.err != nil {
 		return nil, p.err

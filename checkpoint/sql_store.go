@@ -35,7 +35,8 @@ type SQLConfig struct {
 	Open  func(ctx context.Context) (Session, error)
 	Table string // quoted: [dbo].[mssql_cdc_checkpoint]
 	Key   string // of the pipeline
-	// Owner names this process in the lease; empty is host, process and a random number. Two stores must not have the same.
+	// Owner names this process in the lease; empty is a NewOwner. Stores that may be open at the same time must not have the same; one
+	// that takes the place of another should, or it waits for a lease that nobody holds.
 	Owner string
 	// Lease is how long a process that has gone away keeps others waiting; 0 is 30 s.
 	Lease time.Duration
@@ -83,7 +84,7 @@ func NewSQLStore(cfg SQLConfig) (*SQLStore, error) {
 		cfg.Lease = defaultLease
 	}
 	if cfg.Owner == "" {
-		cfg.Owner = newOwner()
+		cfg.Owner = NewOwner()
 	}
 	if n := len(utf16.Encode([]rune(cfg.Owner))); n > 200 {
 		return nil, fmt.Errorf("configuring the checkpoint table: the owner has %d characters, more than 200", n)
@@ -91,7 +92,8 @@ func NewSQLStore(cfg SQLConfig) (*SQLStore, error) {
 	return &SQLStore{cfg: cfg, texts: map[int][2]string{}, turn: newTurn(), closing: make(chan struct{}), lost: make(chan struct{})}, nil
 }
 
-func newOwner() string {
+// NewOwner makes a name for SQLConfig.Owner: host, process and a random number.
+func NewOwner() string {
 	host, err := os.Hostname()
 	if err != nil || len(host) > 100 {
 		host = "host"
@@ -200,7 +202,13 @@ func (s *SQLStore) closeInTurn(ctx context.Context) error {
 	if s.held && s.session != nil && ctx.Err() == nil {
 		ctx, cancel := context.WithTimeout(ctx, releaseBound)
 		defer cancel()
-		if _, err = s.query(ctx, sqlRelease, declRelease, s.cfg.Key, s.cfg.Owner, s.epoch); err != nil {
+		// Once more on a new session, or the next process would wait for a lease that nobody holds.
+		for range 2 {
+			if _, err = s.query(ctx, sqlRelease, declRelease, s.cfg.Key, s.cfg.Owner, s.epoch); err == nil {
+				break
+			}
+		}
+		if err != nil {
 			err = fmt.Errorf("releasing the lease of %s in %s: %w", s.cfg.Key, s.cfg.Table, err)
 		}
 		crashpoint.Hit(crashpoint.LeaseFreed)

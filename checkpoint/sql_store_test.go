@@ -346,7 +346,7 @@ func TestSQLStoreRefusesWhatDoesNotFit(t *testing.T) {
 			}
 		}
 	})
-	if a, b := newOwner(), newOwner(); a == b || a == "" {
+	if a, b := NewOwner(), NewOwner(); a == b || a == "" {
 		t.Errorf("two owners are both called %q", a)
 	}
 }

@@ -35,6 +35,8 @@ type Config struct {
 	Connection string
 	// Takeover takes a table's lease from the process that holds it.
 	Takeover bool
+	// Owner is who takes a table's lease; "" makes one up each time.
+	Owner string
 	// OnStandby is told when another process holds the lease.
 	OnStandby func(owner string, remaining time.Duration)
 }
@@ -97,7 +99,7 @@ func Open(c Config) (Store, error) {
 	}
 	conf := c.Session()
 	return checkpoint.NewSQLStore(checkpoint.SQLConfig{
-		Table: name.Quoted(), Key: c.Key, Takeover: c.Takeover, OnStandby: c.OnStandby,
+		Table: name.Quoted(), Key: c.Key, Takeover: c.Takeover, Owner: c.Owner, OnStandby: c.OnStandby,
 		Open: func(ctx context.Context) (checkpoint.Session, error) {
 			conn, err := session.Open(ctx, conf)
 			if err != nil {
