@@ -27,6 +27,8 @@ type Position struct {
 	// Snapshot says how far the snapshot of the table has come; nil when there is none or it is finished. LSN is then where the
 	// stream begins after it, and Done is set.
 	Snapshot *Snapshot
+	// Signals is what the signals up to here have asked for and is not done yet. Only the position of a signal table has it.
+	Signals *Signals
 }
 
 // Snapshot is the progress of a table's snapshot: the rows up to a key are done.
@@ -78,7 +80,7 @@ func (s *Snapshot) compare(t *Snapshot) int {
 func (p Position) Equal(q Position) bool {
 	return p.Instance == q.Instance && p.LSN == q.LSN && p.CommandID == q.CommandID && p.SeqVal == q.SeqVal &&
 		p.Operation == q.Operation && p.Done == q.Done && p.Proof.Equal(q.Proof) &&
-		(p.Snapshot == nil) == (q.Snapshot == nil) && (p.Snapshot == nil || *p.Snapshot == *q.Snapshot)
+		(p.Snapshot == nil) == (q.Snapshot == nil) && (p.Snapshot == nil || *p.Snapshot == *q.Snapshot) && p.Signals.equal(q.Signals)
 }
 
 // IsZero reports whether there is a place at all.
@@ -103,6 +105,7 @@ type positionText struct {
 	Done      bool       `json:"done,omitempty"`
 	Proof     *proofText `json:"proof,omitempty"`
 	Snapshot  *Snapshot  `json:"snapshot,omitempty"`
+	Signals   *Signals   `json:"signals,omitempty"`
 }
 
 type proofText struct {
@@ -133,7 +136,7 @@ func (h *hexText) UnmarshalText(b []byte) error {
 
 // MarshalJSON gives the text form: one JSON object with its version, LSNs and bytes in hexadecimal.
 func (p Position) MarshalJSON() ([]byte, error) {
-	t := positionText{Version: positionVersion, Instance: p.Instance, LSN: p.LSN, Done: p.Done, Snapshot: p.Snapshot}
+	t := positionText{Version: positionVersion, Instance: p.Instance, LSN: p.LSN, Done: p.Done, Snapshot: p.Snapshot, Signals: p.Signals}
 	if !p.Done {
 		t.CommandID, t.SeqVal, t.Operation = &p.CommandID, &p.SeqVal, &p.Operation
 	}
@@ -170,7 +173,10 @@ func (p *Position) UnmarshalJSON(b []byte) error {
 	if t.Snapshot != nil && (!t.Done || t.Snapshot.ID == "" || t.Snapshot.Rows < 0) {
 		return errors.New("reading a position: a snapshot needs an id and stands on a whole LSN")
 	}
-	q := Position{Instance: t.Instance, LSN: t.LSN, Done: t.Done, Snapshot: t.Snapshot}
+	if err := t.Signals.check(); err != nil {
+		return fmt.Errorf("reading a position: %w", err)
+	}
+	q := Position{Instance: t.Instance, LSN: t.LSN, Done: t.Done, Snapshot: t.Snapshot, Signals: t.Signals}
 	inside := t.CommandID != nil && t.SeqVal != nil && t.Operation != nil
 	if inside == t.Done || !inside && (t.CommandID != nil || t.SeqVal != nil || t.Operation != nil) {
 		return errors.New("reading a position: it needs either done or command_id, seqval and operation")

@@ -13,13 +13,16 @@ type backoff struct {
 }
 
 // wait pauses until the time has come, the context ends, or stop is closed; stop may be nil.
-func (b *backoff) wait(ctx context.Context, stop <-chan struct{}) {
+func (b *backoff) wait(ctx context.Context, stop <-chan struct{}) { pause(ctx, b.step(), stop) }
+
+// step is the next pause.
+func (b *backoff) step() time.Duration {
 	if b.next < b.min {
 		b.next = b.min
 	}
 	d := b.next/2 + rand.N(b.next/2+1)
 	b.next = min(2*b.next, b.max)
-	pause(ctx, d, stop)
+	return d
 }
 
 func (b *backoff) reset() { b.next = 0 }

@@ -53,6 +53,7 @@ type Batch struct {
 
 	// positions may be saved for their tables when this batch and all before it are acknowledged.
 	positions map[string]checkpoint.Position
+	progress  []*progress // of snapshots by signal, when this batch and all before it are acknowledged
 	bytes     int64
 
 	lane       *lane

@@ -27,6 +27,7 @@ type Config struct {
 	Global         bool
 
 	Snapshots    Snapshots
+	Signals      catalog.Name // the table that asks for snapshots while the flow runs; zero for none
 	PollInterval time.Duration
 	Heartbeat    time.Duration
 
@@ -52,7 +53,7 @@ func (c Config) Validate() error {
 	if c.Limit > 0 && c.MaxRows > c.Limit {
 		errs = append(errs, fmt.Errorf("checkpoint_limit (%d) must not be below batching.count (%d), or no batch ever fits", c.Limit, c.MaxRows))
 	}
-	if c.Snapshots.On || c.Snapshots.OnGap {
+	if c.Snapshots.On || c.Snapshots.OnGap || c.Signals.Object != "" {
 		positive("snapshot_max_batch_size", c.Snapshots.ChunkRows)
 		positive("max_parallel_snapshot_tables", c.Snapshots.Tables)
 	}
@@ -132,6 +133,12 @@ type Observer interface {
 	Redelivered(table string, rows int, cause error)
 	// Saved: positions of that many tables were saved, or could not be.
 	Saved(tables int, err error)
+	// Signal: what became of a signal, Obeyed, Ignored or Refused, in words.
+	Signal(fate, text string)
+	// Queue: so many tables wait for a snapshot that a signal has asked for, or are being read; and whether that rests.
+	Queue(tables int, paused bool)
+	// Window: of a chunk of such a snapshot so many rows were given out, and so many were dropped because they had changed.
+	Window(table string, given, dropped int)
 	// Note: something that a user would wonder about, once.
 	Note(table, text string)
 }

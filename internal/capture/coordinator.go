@@ -87,21 +87,35 @@ func (c *coordinator) turn(ctx context.Context, state *catalog.State) error {
 	if err := c.discover(ctx, state); err != nil {
 		return err
 	}
-	high := state.High.LSN
+	if f.signals != nil {
+		if err := f.signals.turn(ctx, c, state); err != nil {
+			return err
+		}
+	}
 	f.mu.Lock()
-	if high.Compare(f.high.LSN) >= 0 {
+	if state.High.LSN.Compare(f.high.LSN) >= 0 {
 		f.high = state.High
 	}
+	window := state.High
+	if f.merge != nil {
+		window = f.limit(nil, window)
+	}
+	high := window.LSN
 	var level, behind, taking []*worker
 	for _, w := range f.workers {
-		switch {
+		if w.increment != nil {
+			w.nudge()
+		}
+		switch limit := f.limit(w, window).LSN; {
 		case w.lane.stop:
 		case w.snapshotting():
 			taking = append(taking, w)
 		case f.cfg.Snapshots.Only && w.taken:
 		case !w.checked:
 			behind = append(behind, w)
-		case w.level(high):
+		case w.level(limit):
+		case limit != high:
+			w.aim(limit)
 		case proved && !w.asked && w.pos.Done && w.pos.LSN == c.asked:
 			level = append(level, w)
 		default:
@@ -120,7 +134,7 @@ func (c *coordinator) turn(ctx context.Context, state *catalog.State) error {
 		return nil // under ordering global, changes wait until every snapshot is there
 	}
 	if len(level) > 0 {
-		found, err := c.probe(ctx, state.High, level)
+		found, err := c.probe(ctx, window, level)
 		var lagging *changetable.BehindError
 		if errors.As(err, &lagging) {
 			return nil // it proves nothing; the next turn asks again
@@ -132,7 +146,7 @@ func (c *coordinator) turn(ctx context.Context, state *catalog.State) error {
 	}
 	c.asked = maxLSN(c.asked, high)
 	if f.merge != nil {
-		f.merge.window(ctx, state.High, behind)
+		f.merge.window(ctx, window, behind)
 		return nil
 	}
 	f.mu.Lock()
@@ -230,6 +244,10 @@ func (c *coordinator) discover(ctx context.Context, state *catalog.State) error 
 	owners := map[string]int32{}
 	for _, in := range state.Instances {
 		owners[in.Capture] = in.SourceID
+	}
+	if f.signals != nil {
+		f.signals.find(state.Instances)
+		tables = f.signals.take(tables)
 	}
 	c.settle()
 	present, names := map[int32]bool{}, map[string]int32{}

@@ -36,6 +36,8 @@ type Flow struct {
 
 	wake chan struct{} // Next has something to look at
 
+	signals *signals // nil without a signal table
+
 	snapshots chan struct{} // a slot for each table whose snapshot is being taken
 	retention time.Duration // of change tables, 0 when it is not known
 
@@ -68,6 +70,9 @@ func Start(ctx context.Context, cfg Config) (*Flow, error) {
 	open := func(ctx context.Context) (*session.Conn, error) { return session.Open(ctx, cfg.Session) }
 	f.conns = newConns(cfg.MaxConnections, open)
 	f.meta = &metadata{open: open}
+	if cfg.Signals.Object != "" {
+		f.signals = newSignals(f, cfg.Signals)
+	}
 	if err := f.start(ctx); err != nil {
 		return nil, errors.Join(err, f.meta.close(), f.conns.close())
 	}
@@ -108,6 +113,9 @@ func (f *Flow) start(ctx context.Context) error {
 		cancel()
 		_ = f.group.Wait() // the first error is the one to tell
 		return err
+	}
+	if f.signals != nil {
+		f.signals.begin(positions, state.High)
 	}
 	f.group.Go(func() error { return f.ended(c.poll(run, state)) })
 	f.group.Go(func() error { return f.ended(f.saver.run(run, f.watermark)) })
@@ -259,6 +267,9 @@ func (f *Flow) resolve(b *Batch, attempt int, cause error) {
 	}
 	for _, d := range done {
 		f.saver.acked(d.positions)
+		for _, p := range d.progress {
+			f.signals.progressed(p)
+		}
 	}
 	left := l.abandon() // the tables that go on need the room
 	f.offer(l)

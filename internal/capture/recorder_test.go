@@ -23,10 +23,14 @@ type recorder struct {
 	saveErr []error
 	conns   int
 	polled  string
+	signals []string // fate and text
+	windows []string // table, given, dropped
+	queue   string
+	rows    map[string][]int64 // of snapshots by table
 }
 
 func newRecorder() *recorder {
-	return &recorder{state: map[string]State{}, cause: map[string]error{}, states: map[string][]State{}, pages: map[string]int{}}
+	return &recorder{state: map[string]State{}, cause: map[string]error{}, states: map[string][]State{}, pages: map[string]int{}, rows: map[string][]int64{}}
 }
 
 func (o *recorder) lock() func() { o.mu.Lock(); return o.mu.Unlock }
@@ -56,7 +60,31 @@ func (o *recorder) Connections(_ string, change int) {
 
 func (o *recorder) Redelivered(string, int, error) {}
 
-func (o *recorder) Snapshot(string, int64, int64, bool) {}
+func (o *recorder) Snapshot(table string, rows, _ int64, _ bool) {
+	defer o.lock()()
+	o.rows[table] = append(o.rows[table], rows)
+}
+
+func (o *recorder) Signal(fate, text string) {
+	defer o.lock()()
+	o.signals = append(o.signals, fate+": "+text)
+}
+
+func (o *recorder) Queue(tables int, paused bool) {
+	defer o.lock()()
+	o.queue = fmt.Sprintf("%d waiting, paused %v", tables, paused)
+}
+
+func (o *recorder) Window(table string, given, dropped int) {
+	defer o.lock()()
+	o.windows = append(o.windows, fmt.Sprintf("%s given %d dropped %d", table, given, dropped))
+}
+
+// signalled tells whether the fate of a signal contains a text.
+func (o *recorder) signalled(part string) bool {
+	defer o.lock()()
+	return slices.ContainsFunc(o.signals, func(n string) bool { return strings.Contains(n, part) })
+}
 
 func (o *recorder) Saved(_ int, err error) {
 	defer o.lock()()
@@ -94,8 +122,9 @@ func (o *recorder) String() string {
 		fmt.Fprintf(&b, "%s: %s %v, pages %d, states %v\n", table, o.state[table], o.cause[table], o.pages[table], o.states[table])
 	}
 	fmt.Fprintln(&b, o.polled)
-	for _, n := range o.notes {
+	for _, n := range append(append(o.notes, o.signals...), o.windows...) {
 		fmt.Fprintln(&b, n)
 	}
+	fmt.Fprintln(&b, o.queue)
 	return b.String()
 }

@@ -75,6 +75,14 @@ func (s *saver) move(positions map[string]checkpoint.Position, acked bool) {
 	s.news = make(chan struct{})
 }
 
+// set takes the position of the signal table, which is made anew from what is true now: nothing older can follow it.
+func (s *saver) set(table string, p checkpoint.Position, acked bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.done[table] = p
+	s.dirty[table] = s.dirty[table] || acked
+}
+
 // replaces tells whether p comes after old, or is of a snapshot that was begun after that of old, at the same LSN or later.
 func replaces(p, old checkpoint.Position) bool {
 	anew := p.Snapshot != nil && old.Snapshot != nil && p.Snapshot.ID != old.Snapshot.ID && p.LSN.Compare(old.LSN) >= 0

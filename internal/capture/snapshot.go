@@ -41,11 +41,13 @@ const (
 // SnapshotRun is what the rows of a snapshot have in common. It has either a page or a mark.
 type SnapshotRun struct {
 	Page     *snapshot.Page
-	Mark     string    // SnapshotBegin, SnapshotEnd, or ""
+	Mark     string    // SnapshotBegin, SnapshotEnd, IncrementBegin, IncrementEnd, or ""
 	At       time.Time // of a mark
 	ID       string
 	Handover checkpoint.Position // the stream goes on after it
 	Before   int64               // rows of the snapshot before the page
+	// Incremental says that a signal has asked for it while the table streams. Handover is then where the rows stand among the changes.
+	Incremental bool
 }
 
 // snapshotting says that the table has rows to be read before its changes. flow.mu is held.
@@ -54,6 +56,7 @@ func (w *worker) snapshotting() bool { return w.wanted || w.pos.Snapshot != nil 
 // takeSnapshot reads the rows of the table, chunk by chunk, into its lane. Chunks are read on several connections and given out in
 // the order of the key, so that one key says how far it has come; a finished chunk is not read again.
 func (w *worker) takeSnapshot(ctx context.Context) error {
+	w.voidWindow()
 	t := &tableSnapshot{worker: w}
 	err := t.read(ctx)
 	if err == nil || t.moved {

@@ -42,16 +42,17 @@ type worker struct {
 	ended chan struct{} // closed when its goroutine has ended
 
 	// Under flow.mu.
-	pos     checkpoint.Position // everything up to here was read; zero before the table's start is known
-	target  checkpoint.LSN
-	state   State
-	kind    string // of the error that parks it
-	asked   bool   // a target was set that is not reached yet
-	stale   bool   // the instance has to be described anew: a column's type has changed
-	checked bool   // the server's history has been found to hold the position
-	wanted  bool   // the rows of the table have to be read anew
-	taken   bool   // the rows of the table were read
-	until   int    // of a table that is gone: its last batch is among so many of the lane
+	pos       checkpoint.Position // everything up to here was read; zero before the table's start is known
+	target    checkpoint.LSN
+	state     State
+	kind      string     // of the error that parks it
+	asked     bool       // a target was set that is not reached yet
+	stale     bool       // the instance has to be described anew: a column's type has changed
+	checked   bool       // the server's history has been found to hold the position
+	increment *increment // a snapshot that a signal has asked for
+	wanted    bool       // the rows of the table have to be read anew
+	taken     bool       // the rows of the table were read
+	until     int        // of a table that is gone: its last batch is among so many of the lane
 
 	// The worker's goroutine alone.
 	reader   *changetable.Reader
@@ -101,6 +102,7 @@ func (w *worker) level(lsn checkpoint.LSN) bool {
 func (w *worker) run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	defer w.forget()
 	for {
 		select {
 		case <-w.wake:
@@ -162,6 +164,13 @@ func (w *worker) advance(ctx context.Context) (more bool, err error) {
 			return true, err
 		}
 		return false, nil
+	}
+	if inc := w.increment; inc != nil && !w.lane.stop {
+		w.flow.mu.Unlock()
+		if w.advanceIncrement(ctx, inc) {
+			return true, nil
+		}
+		w.flow.mu.Lock()
 	}
 	if w.flow.cfg.Snapshots.Only && w.taken {
 		w.asked = false
@@ -336,6 +345,7 @@ func (w *worker) limits() changetable.Limits {
 func (w *worker) give(ctx context.Context, page *changetable.Page) error {
 	f := w.flow
 	next := page.Next
+	w.changed(page)
 	switch {
 	case page.Rows == 0:
 		page.Release()
@@ -416,6 +426,7 @@ func (w *worker) failed(ctx context.Context, err error) error {
 		return nil
 	case errors.As(err, &gap) && w.fresh:
 		// Nothing was read yet and the user asked for what is retained: begin where that begins now.
+		w.voidWindow()
 		f.mu.Lock()
 		w.pos = checkpoint.Position{Instance: gap.Instance, LSN: request.Before(gap.Start), Done: true}
 		f.mu.Unlock()

@@ -37,6 +37,19 @@ const (
 	SnapshotEndAcked   Point = "end mark acknowledged"
 )
 
+// Steps of a snapshot that a signal has asked for.
+const (
+	SignalTaken    Point = "signal taken" // not stored
+	WindowOpened   Point = "low watermark written"
+	WindowRead     Point = "chunk of a window read"
+	WindowClosed   Point = "high watermark written"
+	WindowGiven    Point = "rows of a window given out"
+	WindowAcked    Point = "rows of a window acknowledged"
+	IncrementRead  Point = "last window given out" // its end mark is in the lane
+	IncrementGiven Point = "incremental mark given out"
+	IncrementAcked Point = "incremental mark acknowledged"
+)
+
 // Steps of the changes, and of all positions.
 const (
 	PageRead  Point = "page read"
@@ -67,6 +80,7 @@ func All() []Point {
 		LeaseTaken, SnapshotBegun, SnapshotBeginGiven, SnapshotBeginAcked, HandoverKept, ChunkCut, ChunkRead, ChunkGiven, ChunkAcked,
 		Saving, FileWritten, FileSynced, FileRenamed, SQLSaving, SQLSaved, CacheSaved, Saved, LeaseKept,
 		PassRead, PassResolved, SnapshotRead, SnapshotEndGiven, SnapshotEndAcked, PageRead, PageGiven, PageAcked, LeaseFreed,
+		SignalTaken, WindowOpened, WindowRead, WindowClosed, WindowGiven, WindowAcked, IncrementRead, IncrementGiven, IncrementAcked,
 	}
 }
 
