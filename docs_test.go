@@ -223,7 +223,7 @@ func metricsOfCode(t *testing.T) map[string]string {
 // otherNames are the names with an underscore that pages may use and that are not ours, by where they come from.
 var otherNames = map[string][]string{
 	"components":             {"mssql_cdc", "mssql_bulk"},
-	"operations of messages": {"update_before", "update_after", "snapshot_begin", "snapshot_end"},
+	"operations of messages": {"update_before", "update_after", "snapshot_begin", "snapshot_end", "incremental_begin", "incremental_end"},
 	"messages of Arrow":      {"first_lsn", "last_lsn"},
 	"Debezium":               {"ts_ms"},
 	"values of fields":       {"snapshot_and_stream", "snapshot_only"},

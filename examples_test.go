@@ -160,6 +160,17 @@ var exampleChecks = map[string]struct {
 			}
 		}
 	}},
+	"cdc-signals.yaml": {7, func(t *testing.T, w *exampleWorld, run func(int) []got, all []got) {
+		wantField(t, all, "operation", map[string]int{"insert": 3, "update": 2, "delete": 2})
+		if err := w.srv.Exec(`INSERT dbo.mssql_cdc_signals VALUES ('1', 'execute-snapshot', '{"data-collections": ["dbo.customers"]}')`); err != nil {
+			t.Fatal(err)
+		}
+		again := run(3)
+		wantTexts(t, "operations after the signal", texts(again, "operation"), "incremental_begin", "read", "incremental_end")
+		if !strings.Contains(again[1].body, `"id":1`) || again[1].field("event_id") <= all[6].field("event_id") {
+			t.Errorf("the row after the signal is %s", again[1].body)
+		}
+	}},
 	"cdc-read-replica.yaml": {7, func(t *testing.T, w *exampleWorld, _ func(int) []got, _ []got) {
 		rows, err := w.srv.Query("SELECT COUNT(*) FROM sys.tables WHERE name = N'mssql_cdc_checkpoint'")
 		if err != nil {

@@ -58,7 +58,7 @@ func (in *cdcInput) Connect(ctx context.Context) error {
 	if running {
 		return nil
 	}
-	report := diagnose.Run(ctx, diagnose.Options{Session: in.cfg.Session, Include: in.include, Exclude: in.exclude})
+	report := diagnose.Run(ctx, in.checks())
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -81,6 +81,11 @@ func (in *cdcInput) Connect(ctx context.Context) error {
 	in.flow = flow
 	in.mu.Unlock()
 	return nil
+}
+
+// checks are those of a start.
+func (in *cdcInput) checks() diagnose.Options {
+	return diagnose.Options{Session: in.cfg.Session, Include: in.include, Exclude: in.exclude, Signals: in.cfg.Signals}
 }
 
 // warn logs each warning once; one that many tables have is one line.
@@ -206,7 +211,7 @@ func (in *cdcInput) Close(ctx context.Context) error {
 
 // ConnectionTest makes the checks of a start without starting: connection, login, rights, CDC state, tables.
 func (in *cdcInput) ConnectionTest(ctx context.Context) service.ConnectionTestResults {
-	report := diagnose.Run(ctx, diagnose.Options{Session: in.cfg.Session, Include: in.include, Exclude: in.exclude})
+	report := diagnose.Run(ctx, in.checks())
 	if err := diagnose.Worst(report.Findings); err != nil {
 		return service.ConnectionTestFailed(err).AsList()
 	}

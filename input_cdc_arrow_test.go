@@ -158,7 +158,7 @@ func TestCDCArrowSnapshot(t *testing.T) {
 			t.Errorf("metadata %s", m.keys())
 		}
 		for _, row := range rows {
-			if row["__$lsn"] != m.text("first_lsn") || row["__$event_id"] != row["__$lsn"]+"-read-dbo.k-"+row["__$key"] || row["__$commit_ts_ms"] == "(null)" {
+			if row["__$lsn"] != m.text("first_lsn") || "0x"+row["__$event_id"] != row["__$lsn"]+"-read-dbo.k-"+row["__$key"] || row["__$commit_ts_ms"] == "(null)" {
 				t.Errorf("the row %v has not the id, the LSN or the time of a row that was read", row)
 			}
 		}

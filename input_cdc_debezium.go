@@ -76,6 +76,6 @@ func (e *envelope) sameChange(a, b int) bool {
 func appendSnapshotEnvelope(dst []byte, r capture.Run, plan *messagePlan, rows *body.Rows, row int) ([]byte, error) {
 	s := r.Snapshot
 	return plan.debezium.Append(dst, rows, body.DebeziumChange{
-		Op: 'r', Before: -1, After: row, Snapshot: true, CommitLSN: s.Handover.LSN, Committed: s.Page.ReadAt, Now: time.Now(),
+		Op: 'r', Before: -1, After: row, Snapshot: true, Incremental: s.Incremental, CommitLSN: s.Handover.LSN, Committed: s.Page.ReadAt, Now: time.Now(),
 	})
 }

@@ -25,7 +25,8 @@ type cdcObserver struct {
 	rows, bytes, polls, pages, redelivered, saves, saveErrors *service.MetricCounter
 	lag, position, watermark, age, state, connections         *service.MetricGauge
 	tables, behind, raw                                       *service.MetricGauge
-	snapshotRows, snapshotTotal                               *service.MetricGauge
+	snapshotRows, snapshotTotal, signalQueue, signalPaused    *service.MetricGauge
+	signals, windows, windowRows, windowDropped               *service.MetricCounter
 	readTime                                                  *service.MetricTimer
 
 	slow sync.Once // the first connection whose rows go through the driver is logged
@@ -59,6 +60,12 @@ func newCDCObserver(mgr *service.Resources) *cdcObserver {
 		raw:           m.NewGauge("mssql_cdc_raw_tds"),
 		snapshotRows:  m.NewGauge("mssql_cdc_snapshot_rows", "table"),
 		snapshotTotal: m.NewGauge("mssql_cdc_snapshot_rows_estimate", "table"),
+		signals:       m.NewCounter("mssql_cdc_signals", "fate"),
+		signalQueue:   m.NewGauge("mssql_cdc_signal_queue"),
+		signalPaused:  m.NewGauge("mssql_cdc_signal_paused"),
+		windows:       m.NewCounter("mssql_cdc_windows", "table"),
+		windowRows:    m.NewCounter("mssql_cdc_window_rows", "table"),
+		windowDropped: m.NewCounter("mssql_cdc_window_dropped_rows", "table"),
 		readTime:      m.NewTimer("mssql_cdc_page_ns", "table"),
 		states:        map[string]capture.State{},
 		held:          map[string]int{},
@@ -197,6 +204,30 @@ func (o *cdcObserver) Saved(_ int, err error) {
 	if was >= patience {
 		o.log.Info("positions are saved again")
 	}
+}
+
+func (o *cdcObserver) Signal(fate, text string) {
+	o.signals.Incr(1, fate)
+	if fate == capture.Obeyed {
+		o.log.Info(text)
+		return
+	}
+	o.log.Warn(text)
+}
+
+func (o *cdcObserver) Queue(tables int, paused bool) {
+	o.signalQueue.Set(int64(tables))
+	rests := int64(0)
+	if paused {
+		rests = 1
+	}
+	o.signalPaused.Set(rests)
+}
+
+func (o *cdcObserver) Window(table string, given, dropped int) {
+	o.windows.Incr(1, table)
+	o.windowRows.Incr(int64(given), table)
+	o.windowDropped.Incr(int64(dropped), table)
 }
 
 func (o *cdcObserver) Note(table, text string) {

@@ -81,6 +81,11 @@ func (p *cdcParser) parse() (*cdcInput, error) {
 	if err := p.snapshots(in); err != nil {
 		return nil, err
 	}
+	if name := p.text(cdcFieldSignalTable); name != "" {
+		if in.cfg.Signals, err = catalog.ParseName(name); err != nil {
+			return nil, fmt.Errorf("parsing signal_table: %w", err)
+		}
+	}
 	if in.cfg.Tables, err = catalog.NewMatcher(in.include, in.exclude); err != nil {
 		return nil, err
 	}

@@ -19,7 +19,7 @@ func (w *messageWriter) snapshot(r capture.Run) error {
 		if w.extra["snapshot_id"] {
 			m := written{message: w.snapshotMessage(r, s.Mark, s.At, nil), tombstone: true}
 			m.event.from = len(w.text)
-			w.text = fmt.Appendf(w.text, "%s-%s-%s-%s", s.Handover.LSN, s.Mark, r.Table.Name, s.ID)
+			w.text = fmt.Appendf(w.text, "%x-%s-%s-%s", s.Handover.LSN[:], s.Mark, r.Table.Name, s.ID)
 			m.event.to = len(w.text)
 			w.rows = append(w.rows, m)
 		}
@@ -64,11 +64,12 @@ func (w *messageWriter) snapshot(r capture.Run) error {
 	return nil
 }
 
-// appendReadID appends what identifies a row of a snapshot. The same row has the same id in each attempt of a snapshot with a
-// key; without one only its place is known.
+// appendReadID appends what identifies a row of a snapshot. It sorts behind the changes up to the LSN at which the row stands among
+// them, and before those after it. The same row has the same id in each attempt of a first snapshot with a key; without one
+// only its place is known. Of a snapshot by signal a row that is read again stands at another LSN.
 func appendReadID(dst []byte, r capture.Run, row int, key []byte) []byte {
 	s := r.Snapshot
-	dst = fmt.Appendf(dst, "%s-read-%s-", s.Handover.LSN, r.Table.Name)
+	dst = fmt.Appendf(dst, "%x-read-%s-", s.Handover.LSN[:], r.Table.Name)
 	if len(key) > 0 {
 		return append(dst, key...)
 	}

@@ -16,6 +16,7 @@ const (
 	cdcFieldSnapshotBatch    = "snapshot_max_batch_size"
 	cdcFieldSnapshotTables   = "max_parallel_snapshot_tables"
 	cdcFieldSnapshotFilters  = "snapshot_filters"
+	cdcFieldSignalTable      = "signal_table"
 	cdcFieldOnGap            = "on_retention_gap"
 	cdcFieldStartFrom        = "start_from"
 	cdcFieldCache            = "checkpoint_cache"
@@ -110,6 +111,9 @@ func cdcSpec() *service.ConfigSpec {
 			service.NewStringMapField(cdcFieldSnapshotFilters).Default(map[string]any{}).Advanced().
 				Description("Which rows of a table a snapshot reads: a condition in T-SQL by `schema.table`. It does not filter changes.").
 				Example(map[string]any{"dbo.orders": "placed_at >= '2026-01-01'"}),
+			service.NewStringField(cdcFieldSignalTable).Default("").Advanced().
+				Description("A table (`schema.table`) whose rows ask for snapshots of tables while they stream, in the shape of Debezium's: id varchar(42), type varchar(32), data varchar(2048). It is in the same database and enabled for CDC, the login may INSERT into it, and its own changes are never given out. See docs/signals.md.").
+				Example("dbo.mssql_cdc_signals"),
 			service.NewStringField(cdcFieldCheckpointFile).Default("").Advanced().
 				Description("Keep the positions in this file instead. It is written beside, synced and renamed, and locked while the process runs."),
 			service.NewStringField(cdcFieldCacheTable).Default("dbo.mssql_cdc_checkpoint").Advanced().

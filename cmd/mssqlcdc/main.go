@@ -1,5 +1,5 @@
 // Command mssqlcdc is Benthos with the components of this project, Kafka, a Prometheus exporter, a demo that needs no server,
-// and the commands doctor, positions and verify.
+// and the commands doctor, positions, signal and verify.
 package main
 
 import (
@@ -21,6 +21,7 @@ import (
 	"example.com/mssqlcdc/cmd/mssqlcdc/doctor"
 	"example.com/mssqlcdc/cmd/mssqlcdc/pipeline"
 	"example.com/mssqlcdc/cmd/mssqlcdc/positions"
+	"example.com/mssqlcdc/cmd/mssqlcdc/signal"
 	"example.com/mssqlcdc/cmd/mssqlcdc/verify"
 	_ "example.com/mssqlcdc/internal/kafka"
 	"example.com/mssqlcdc/internal/outcome"
@@ -43,6 +44,7 @@ func main() {
 		service.CLIOptAddCommand(doctor.Command(os.Stdout)),
 		service.CLIOptAddCommand(verify.Command(os.Stdout)),
 		service.CLIOptAddCommand(positions.Command(positions.Options{In: os.Stdin, Out: os.Stdout, Terminal: isTerminal(os.Stdin)})),
+		service.CLIOptAddCommand(signal.Command(os.Stdout)),
 	)
 	if err == nil {
 		err = outcome.Err()

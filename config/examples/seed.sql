@@ -1,4 +1,4 @@
--- What the examples read: two tables with CDC, and some changes of them; and two tables to write to. It runs in an empty database, shop.
+-- What the examples read: two tables with CDC, and some changes of them; a table for signals; and two tables to write to. It runs in an empty database, shop.
 CREATE TABLE dbo.customers (
     id     int            NOT NULL CONSTRAINT pk_customers PRIMARY KEY,
     name   nvarchar(80)   NOT NULL,
@@ -10,6 +10,12 @@ CREATE TABLE dbo.orders (
     customer_id  int            NOT NULL,
     total        decimal(12,2)  NOT NULL,
     state        varchar(12)    NOT NULL
+);
+-- Asks for snapshots while the changes stream.
+CREATE TABLE dbo.mssql_cdc_signals (
+    id    varchar(42)    NOT NULL CONSTRAINT pk_signals PRIMARY KEY,
+    type  varchar(32)    NOT NULL,
+    data  varchar(2048)  NULL
 );
 -- Where two of the examples write to.
 CREATE TABLE dbo.new_orders (
@@ -30,6 +36,7 @@ EXEC sys.sp_cdc_enable_db;
 GO
 EXEC sys.sp_cdc_enable_table @source_schema = N'dbo', @source_name = N'customers', @role_name = NULL, @supports_net_changes = 0, @allow_partition_switch = 0;
 EXEC sys.sp_cdc_enable_table @source_schema = N'dbo', @source_name = N'orders', @role_name = NULL, @supports_net_changes = 0, @allow_partition_switch = 0;
+EXEC sys.sp_cdc_enable_table @source_schema = N'dbo', @source_name = N'mssql_cdc_signals', @role_name = NULL, @supports_net_changes = 0, @allow_partition_switch = 0;
 GO
 INSERT dbo.customers (id, name, email, notes) VALUES
     (1, N'Ana Souza', 'ana@example.com', N'prefers letters'),

@@ -44,7 +44,8 @@ type DebeziumChange struct {
 	Op                      byte // c, u, d, r
 	Before, After           int  // rows; -1 for none
 	NotInBefore, NotInAfter Set  // columns that the server did not log
-	Snapshot                bool
+	Snapshot                bool // a row of a snapshot
+	Incremental             bool // of one that a signal has asked for
 	ChangeLSN, CommitLSN    [10]byte
 	Serial                  int       // of the event among those of its change LSN
 	Committed               time.Time // zero: not known
@@ -64,7 +65,11 @@ func (d *Debezium) Append(dst []byte, rows *Rows, c DebeziumChange) ([]byte, err
 	dst = append(append(dst, ','), d.connector...)
 	dst = appendEpoch(dst, c.Committed, time.Time.UnixMilli)
 	dst = append(dst, `,"snapshot":`...)
-	dst = strconv.AppendQuote(dst, strconv.FormatBool(c.Snapshot))
+	if c.Incremental {
+		dst = append(dst, `"incremental"`...)
+	} else {
+		dst = strconv.AppendQuote(dst, strconv.FormatBool(c.Snapshot))
+	}
 	dst = append(dst, d.place...)
 	dst = appendEpoch(append(dst, `,"ts_us":`...), c.Committed, time.Time.UnixMicro)
 	dst = appendEpoch(append(dst, `,"ts_ns":`...), c.Committed, time.Time.UnixNano)

@@ -57,8 +57,6 @@ type copied struct {
 	reads  map[string]int   // by table
 	read   []string         // "table id" of rows of snapshots, in order
 	marks  []string
-	places []string // of rows: LSNs in the order in which they came, by table
-	hold   chan struct{}
 }
 
 // follow starts a flow that a copied consumes. before is the copy that an earlier flow left, or nil.
@@ -86,12 +84,6 @@ func (r *rig) follow(before *copied) *copied {
 					r.t.Errorf("the flow ended with: %v", err)
 				}
 				return
-			}
-			c.mu.Lock()
-			hold := c.hold
-			c.mu.Unlock()
-			if hold != nil {
-				<-hold
 			}
 			for _, run := range b.Runs {
 				c.take(run)

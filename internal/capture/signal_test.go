@@ -323,7 +323,11 @@ func randomSignals(r *rig, seed uint64, global bool) {
 		windows.Add(1)
 		commit(2)
 	}})
-	for i := range 150 {
+	rounds := 50
+	if os.Getenv("CI") == "true" || os.Getenv("MSSQLCDC_LONG") != "" {
+		rounds = 150
+	}
+	for i := range rounds {
 		pass(10 * time.Millisecond)
 		commit(1)
 		switch rng.IntN(20) {

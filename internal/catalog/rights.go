@@ -40,6 +40,16 @@ func LoadRights(ctx context.Context, q Querier) (*Rights, error) {
 	return r, nil
 }
 
+// MayInsert tells whether the login may INSERT into a table.
+func MayInsert(ctx context.Context, q Querier, table Name) (bool, error) {
+	ok := false
+	err := query(ctx, q, sqlInsertRight, declName, []driver.Value{table.Quoted()}, func(c *cells) { ok = c.bool() })
+	if err != nil {
+		return false, fmt.Errorf("reading the rights on %s: %w", table, err)
+	}
+	return ok, nil
+}
+
 // MayRead tells whether the login may SELECT from a table.
 func MayRead(ctx context.Context, q Querier, table Name) (bool, error) {
 	ok := false

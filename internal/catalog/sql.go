@@ -97,8 +97,9 @@ FROM cdc.ddl_history AS h WHERE h.ddl_lsn > @from ORDER BY h.ddl_lsn`
  HAS_PERMS_BY_NAME(DB_NAME(), N'DATABASE', N'VIEW DATABASE STATE'),
  SUSER_SNAME(), USER_NAME()`
 
-	sqlTableRight = `SELECT HAS_PERMS_BY_NAME(@name, N'OBJECT', N'SELECT')`
-	declName      = "@name nvarchar(776)"
+	sqlTableRight  = `SELECT HAS_PERMS_BY_NAME(@name, N'OBJECT', N'SELECT')`
+	sqlInsertRight = `SELECT HAS_PERMS_BY_NAME(@name, N'OBJECT', N'INSERT')`
+	declName       = "@name nvarchar(776)"
 
 	sqlJobs = `EXEC sys.sp_cdc_help_jobs`
 

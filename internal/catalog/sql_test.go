@@ -14,7 +14,7 @@ func TestStatementsParse(t *testing.T) {
 		"database": sqlDatabase, "time zone": sqlTimeZone, "state": sqlWatermark + sqlInstancesAll,
 		"instance": sqlInstancesOne + sqlCapturedColumns + sqlCaptureKey + sqlSourceKeys + sqlClusteredIndex + sqlHasCommandID,
 		"range":    sqlMappingRange, "at or below": sqlMappingAtOrBelow, "window": sqlWindow, "time": sqlFirstAtTime,
-		"ddl": sqlDDLSince, "rights": sqlMetadataRights, "table right": sqlTableRight, "jobs": sqlJobs,
+		"ddl": sqlDDLSince, "rights": sqlMetadataRights, "table right": sqlTableRight, "insert right": sqlInsertRight, "jobs": sqlJobs,
 		"agent": sqlAgent, "scan errors": sqlScanErrors, "scan": sqlScanLatency,
 		"table": sqlTableColumns, "user tables": sqlUserTables, "source": sqlSourceTable + sqlSourcePolicies + sqlSourceIndexes,
 	} {

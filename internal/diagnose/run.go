@@ -21,6 +21,8 @@ type Options struct {
 	// MaxAge is how old the newest captured transaction may be; zero means ten
 	// minutes. An idle database writes a dummy one about every five.
 	MaxAge time.Duration
+	// Signals is the table that the input takes signals from; zero for none.
+	Signals catalog.Name
 	// AllowMasked accepts that masked columns are read as masked.
 	AllowMasked bool
 }
@@ -41,7 +43,7 @@ func Run(ctx context.Context, opts Options) *Report {
 	}
 	r := &run{ctx: ctx, opts: opts, report: &Report{}}
 	defer r.close()
-	for _, check := range []func() bool{r.connect, r.database, r.rights, r.state, r.tables, r.capture} {
+	for _, check := range []func() bool{r.connect, r.database, r.rights, r.state, r.tables, r.signals, r.capture} {
 		if ctx.Err() != nil || !check() {
 			break
 		}

@@ -18,7 +18,7 @@ func examine(ctx context.Context, patients []*patient, timeout time.Duration) *r
 	var all sync.WaitGroup
 	for i, p := range patients {
 		all.Go(func() {
-			found := diagnose.Run(bounded, diagnose.Options{Session: p.Session, Include: p.Include, Exclude: p.Exclude})
+			found := diagnose.Run(bounded, diagnose.Options{Session: p.Session, Include: p.Include, Exclude: p.Exclude, Signals: p.Signals})
 			r.Inputs[i] = examinedInput(p.name, found)
 			switch {
 			case ctx.Err() != nil:

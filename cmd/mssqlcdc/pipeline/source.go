@@ -5,6 +5,7 @@ import (
 
 	"github.com/redpanda-data/benthos/v4/public/service"
 
+	"example.com/mssqlcdc/internal/catalog"
 	"example.com/mssqlcdc/internal/session"
 )
 
@@ -16,6 +17,7 @@ func SourceFields() []*service.ConfigField {
 		service.NewStringListField("include").Default([]any{}),
 		service.NewStringListField("exclude").Default([]any{}),
 		service.NewTLSToggledField("tls"),
+		service.NewStringField("signal_table").Default(""),
 	}
 }
 
@@ -23,6 +25,7 @@ func SourceFields() []*service.ConfigField {
 type Source struct {
 	Session          session.Config
 	Include, Exclude []string
+	Signals          catalog.Name // the signal table; zero for none
 }
 
 // ParseFields reads the fields of an input by a spec.
@@ -43,6 +46,13 @@ func ParseSource(conf *service.ParsedConfig) (src Source, err error) {
 		return src, err
 	}
 	if src.Exclude, err = conf.FieldStringList("exclude"); err != nil {
+		return src, err
+	}
+	signals, err := conf.FieldString("signal_table")
+	if err == nil && signals != "" {
+		src.Signals, err = catalog.ParseName(signals)
+	}
+	if err != nil {
 		return src, err
 	}
 	tls, on, err := conf.FieldTLSToggled("tls")
