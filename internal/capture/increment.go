@@ -42,7 +42,7 @@ type increment struct {
 var (
 	errKeyless = errors.New("the table has no key that is captured, by which rows could be told apart from changes that come meanwhile; " +
 		"read it anew with its position: mssqlcdc positions reset, under stream_snapshot, or give it a primary key")
-	errLongKey = errors.New("its key is too long to be stored")
+	errLongKey = errors.New("its key is too long to be stored beside what waits; signal it again alone, or use a first snapshot")
 )
 
 // advanceIncrement does what is next of the snapshot that a signal has asked for: it opens a window, or gives out what is left of
@@ -176,7 +176,7 @@ func (inc *increment) read(ctx context.Context, pos checkpoint.Position) error {
 	if err != nil {
 		return err
 	}
-	if len(win.last.String()) > maxAfter/2 { // quotes are escaped where it is stored
+	if !f.signals.fits(inc.request.ID, win.last.String()) {
 		return errLongKey
 	}
 	win.index(inc.layout)

@@ -149,9 +149,25 @@ func (s *signals) enqueue(r checkpoint.Request) (refused string) {
 	for _, q := range s.queue {
 		keys += len(q.After)
 	}
-	if len(pos.String())-keys+maxAfter > maxStored {
+	if len(pos.String())-keys > maxWaiting {
 		s.queue = s.queue[:len(s.queue)-1]
 		return "does not fit: the tables and conditions that wait are too many or too long to be stored; signal it again when some are done"
 	}
 	return ""
+}
+
+// fits tells whether the progress of a request up to a key can be stored.
+func (s *signals) fits(id, after string) bool {
+	s.flow.mu.Lock()
+	defer s.flow.mu.Unlock()
+	pos := s.stored()
+	if pos.Signals == nil {
+		return true // it was stopped
+	}
+	for i := range pos.Signals.Queue {
+		if pos.Signals.Queue[i].ID == id {
+			pos.Signals.Queue[i].After = after
+		}
+	}
+	return len(pos.String())+20 <= maxStored // its number of rows grows, too
 }

@@ -20,8 +20,9 @@ const (
 	signalRows = 500
 	// signalPause is how long an error of the signal table keeps it unread, which the other tables do not wait for.
 	signalPause = 10 * time.Second
-	// maxStored is the length of a position in the SQL store, and maxAfter how much of it the key of a snapshot may take.
-	maxStored, maxAfter = 4000, 2200
+	// maxStored is the length of a position in the SQL store, and maxWaiting how much of it what waits may take: the rest is for the
+	// key of the snapshot that runs.
+	maxStored, maxWaiting = 4000, 3400
 	// windowBound is how long the second watermark of a window may take to be captured while the capture job works.
 	windowBound = 15 * time.Minute
 )

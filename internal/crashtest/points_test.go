@@ -45,7 +45,7 @@ var crashes = map[string][]crash{
 // Every named step is made by a process that dies there, and nothing is lost.
 func TestEveryCrashPoint(t *testing.T) {
 	for _, p := range crashpoint.All() {
-		hit := false
+		hit := slices.ContainsFunc(signalCrashes, func(c crash) bool { return c.steps[len(c.steps)-1] == p })
 		for _, all := range crashes {
 			hit = hit || slices.ContainsFunc(all, func(c crash) bool { return c.steps[len(c.steps)-1] == p })
 		}
@@ -55,7 +55,7 @@ func TestEveryCrashPoint(t *testing.T) {
 	}
 	for i, store := range []string{InFile, InTable, InCache} {
 		t.Run(store, func(t *testing.T) {
-			if store == InFile && os.Getenv("CI") != "true" && os.Getenv("MSSQLCDC_LONG") == "" {
+			if store == InFile && !fuller() {
 				t.Skip("22 processes: set CI=true or MSSQLCDC_LONG=1")
 			}
 			t.Parallel()
@@ -81,6 +81,10 @@ func TestEveryCrashPoint(t *testing.T) {
 		})
 	}
 }
+
+// fuller tells whether the tests that take longer are asked for, and longest whether all are.
+func fuller() bool  { return longest() || os.Getenv("CI") == "true" }
+func longest() bool { return os.Getenv("MSSQLCDC_LONG") != "" }
 
 // tell verifies, and logs what was hit.
 func tell(t *testing.T, l *Lab) {

@@ -16,6 +16,12 @@ type Position struct {
 		ID   string `json:"id"`
 		Rows int    `json:"rows"`
 	} `json:"snapshot"`
+	Signals struct {
+		Queue []struct {
+			ID   string `json:"id"`
+			Rows int    `json:"rows"`
+		} `json:"queue"`
+	} `json:"signals"`
 }
 
 // Positions are the stored positions by Name.stored.

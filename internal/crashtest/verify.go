@@ -146,7 +146,7 @@ func (v *verifier) errorf(format string, args ...any) {
 
 // change tells whether an entry is a change rather than of a snapshot.
 func (e Entry) change() bool {
-	return e.Operation != "read" && !strings.HasPrefix(e.Operation, "snapshot_")
+	return e.Operation != "read" && !strings.HasPrefix(e.Operation, "snapshot_") && !strings.HasPrefix(e.Operation, "incremental_")
 }
 
 func (v *verifier) handover() {
