@@ -64,7 +64,7 @@ func (m *bulkMode) op(name string, complete bool) (merge.Op, error) {
 		return merge.OpUpdate, nil
 	case "delete":
 		return merge.OpDelete, nil
-	case "update_before", "snapshot_begin", "snapshot_end":
+	case "update_before", "snapshot_begin", "snapshot_end", "incremental_begin", "incremental_end":
 		return merge.OpSkip, nil
 	case "", "null":
 		return 0, fmt.Errorf("it has no operation; mode apply takes it from the field operation, by default the metadata operation, which a broker in between must be told to keep")
