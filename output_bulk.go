@@ -11,6 +11,7 @@ import (
 	"github.com/redpanda-data/benthos/v4/public/service"
 
 	"example.com/mssqlcdc/internal/bulkload"
+	"example.com/mssqlcdc/internal/merge"
 )
 
 // The fields of mssql_bulk.
@@ -27,6 +28,8 @@ const (
 	bulkFieldOnLossy          = "on_lossy"
 	bulkFieldCreateTable      = "create_table"
 	bulkFieldHints            = "hints"
+	bulkFieldOnce             = "exactly_once"
+	bulkFieldRejects          = "reject_table"
 	bulkFieldInit             = "init_statement"
 	bulkFieldMaxRetries       = "max_retries"
 	bulkFieldBackoff          = "backoff"
@@ -89,6 +92,10 @@ func bulkSpec() *service.ConfigSpec {
 				Description("Make a table that does not exist, with the columns of the first message's metadata `schema`, or of its body in Arrow's format. Text without a known length is nvarchar(max). With upsert and apply the key columns, of `key_columns` or of the message's `key`, become the primary key, in which such text has 450 characters; the other columns may be NULL. With insert there is no key, because each change of a row would be one. The login needs CREATE TABLE and ALTER on the schema."),
 			service.NewStringListField(bulkFieldHints).Default([]any{"CHECK_CONSTRAINTS", "FIRE_TRIGGERS", "KEEP_NULLS"}).Advanced().
 				Description("The hints of INSERT BULK. With the default a load does what an ordinary INSERT does, and needs no more than SELECT and INSERT on the table. Others are TABLOCK, `ROWS_PER_BATCH = n`, `KILOBYTES_PER_BATCH = n` and `ORDER(column, …)`. Without the first two, constraints become untrusted and triggers do not fire, which needs ALTER on the table; without KEEP_NULLS, NULL becomes the column's default."),
+			service.NewStringField(bulkFieldRejects).Default("").Advanced().
+				Description("A table for rows that are refused: body, error, table, time, operation, key and event id, in the transaction that stores the others. Its messages then count as written. It is made if it is not there and the login may; else it needs SELECT and INSERT. Empty: refused rows go back to the input; with `exactly_once` their lane stands still.").
+				Example("dbo.rejected_rows"),
+			onceField(),
 			service.NewStringField(bulkFieldInit).Default("").Advanced().
 				Description("Statements that run on each new connection.").
 				Example("SET CONTEXT_INFO 0x6C6F6164"),
@@ -106,6 +113,7 @@ func bulkSpec() *service.ConfigSpec {
 		).
 		LintRule(`root = match {
     this.mode.or("insert") != "insert" && this.max_in_flight.or(1) > 1 => [ "max_in_flight must be 1 with mode " + this.mode + ": batches that are loaded at the same time land in any order, and the older one could win" ],
+    this.exactly_once.enabled.or(false) == true && this.max_in_flight.or(1) > 1 => [ "max_in_flight must be 1 with exactly_once: batches that are loaded at the same time land in any order" ],
     this.mode.or("insert") == "insert" && this.key_columns.or([]).length() > 0 => [ "key_columns have no meaning with mode insert" ],
   }`)
 }
@@ -138,6 +146,8 @@ type bulkOutput struct {
 	cfg      bulkConfig
 	observer *bulkObserver
 	log      *service.Logger
+	fence    *bulkFence     // nil without exactly_once
+	rejects  *merge.Rejects // nil without reject_table
 
 	mu     sync.Mutex
 	idle   []*bulkWorker
@@ -149,7 +159,10 @@ func newBulkOutput(conf *service.ParsedConfig, mgr *service.Resources) (service.
 	if err != nil {
 		return nil, service.BatchPolicy{}, 0, err
 	}
-	o := &bulkOutput{cfg: *cfg, observer: newBulkObserver(mgr), log: mgr.Logger()}
+	o := &bulkOutput{cfg: *cfg, observer: newBulkObserver(mgr), log: mgr.Logger(), fence: cfg.fence}
+	if cfg.rejects != "" {
+		o.rejects = merge.NewRejects(cfg.rejectName)
+	}
 	return o, cfg.policy, cfg.inFlight, nil
 }
 
@@ -170,8 +183,11 @@ func (o *bulkOutput) Connect(ctx context.Context) error {
 	return nil
 }
 
-// check looks at the table, if it is known.
+// check looks at the tables of the output, and at the one that it loads if that is known.
 func (o *bulkOutput) check(ctx context.Context, w *bulkWorker) error {
+	if err := o.ready(ctx, w); err != nil {
+		return err
+	}
 	if o.cfg.static == nil {
 		return nil
 	}

@@ -3,12 +3,10 @@ package mssqlcdc
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/memory"
-	"github.com/redpanda-data/benthos/v4/public/service"
 
 	"example.com/mssqlcdc/internal/body"
 	"example.com/mssqlcdc/internal/bulkload"
@@ -116,7 +114,7 @@ func (d *changeDecoder) message(i int) error {
 			return err
 		}
 		if body.IsArrow(bytes) {
-			return d.arrow(i, bytes)
+			return d.arrow(i, int64(len(bytes)))
 		}
 	}
 	name, err := d.l.operationOf(i)
@@ -402,25 +400,4 @@ func (l *bulkLanding) exchange(at *bulkError) bool {
 	}
 	l.whole[at.table] = true
 	return true
-}
-
-// checkOperation refuses what a table without a key cannot do.
-func (l *bulkLanding) checkOperation(i int, m *service.Message) (skip bool, err error) {
-	if !l.out.cfg.mode.apply {
-		return false, nil
-	}
-	name, err := l.operationOf(i)
-	if err != nil {
-		return false, err
-	}
-	op, err := l.out.cfg.mode.op(name, true)
-	switch {
-	case err != nil:
-		return false, err
-	case op == merge.OpSkip:
-		return true, nil
-	case name != "read" && name != "insert" && name != "upsert":
-		return false, fmt.Errorf("its operation is %s: %w", name, merge.ErrNoKey)
-	}
-	return false, nil
 }

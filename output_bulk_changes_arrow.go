@@ -33,21 +33,18 @@ func arrowChangeColumnsOf(rec arrow.RecordBatch) (c arrowChangeColumns) {
 }
 
 // arrow takes the rows of an Arrow message.
-func (d *changeDecoder) arrow(i int, bytes []byte) error {
+func (d *changeDecoder) arrow(i int, size int64) error {
 	l, j := d.l, d.j
-	records, err := body.ReadArrow(bytes, l.out.cfg.decode.Mem)
+	records, err := l.arrowOf(i)
 	if err != nil {
 		return err
 	}
-	defer func() {
-		for _, rec := range records {
-			rec.Release()
-		}
-	}()
-	share := int64(len(bytes)) / int64(max(len(records), 1))
-	first, seqs := len(j.parts), len(j.seqs)
+	share := size / int64(max(len(records), 1))
+	first, seqs, passed := len(j.parts), len(j.seqs), l.passedRows(i)
 	for _, rec := range records {
-		part, err := d.arrowRecord(i, rec)
+		skip := min(passed, int(rec.NumRows()))
+		passed -= skip
+		part, err := d.arrowRecord(i, rec, skip)
 		if err != nil {
 			for _, p := range j.parts[first:] {
 				p.record.Release()
@@ -61,8 +58,8 @@ func (d *changeDecoder) arrow(i int, bytes []byte) error {
 	return nil
 }
 
-// arrowRecord gives a record what a row of the stage has besides.
-func (d *changeDecoder) arrowRecord(i int, rec arrow.RecordBatch) (part bulkPart, err error) {
+// arrowRecord gives a record what a row of the stage has besides. The first rows are skipped.
+func (d *changeDecoder) arrowRecord(i int, rec arrow.RecordBatch, skip int) (part bulkPart, err error) {
 	l, j, t := d.l, d.j, d.j.table.target
 	kept, err := writable(t, rec, l.out.cfg.decode.IgnoreUnknown)
 	if err != nil {
@@ -90,6 +87,9 @@ func (d *changeDecoder) arrowRecord(i int, rec arrow.RecordBatch) (part bulkPart
 		op, err := d.arrowOperation(i, r, changes, d.complete(known))
 		if err != nil {
 			return part, fmt.Errorf("its row %d: %w", r+1, err)
+		}
+		if r < skip {
+			op = merge.OpSkip
 		}
 		j.saw(op)
 		if op != merge.OpDelete && op != merge.OpSkip {

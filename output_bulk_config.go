@@ -24,6 +24,9 @@ type bulkConfig struct {
 	decode     body.DecodeOptions
 	load       bulkload.Options
 	mode       bulkMode
+	fence      *bulkFence // of exactly_once, nil = off
+	rejects    string     // the name of reject_table
+	rejectName catalog.Name
 	create     bool // tables that do not exist
 	addColumns bool // that tables do not have
 	staged     bool // small loads go through a temporary table
@@ -44,6 +47,7 @@ func parseBulk(conf *service.ParsedConfig) (*bulkConfig, error) {
 		backoff:    field(&p, conf.FieldBackOff, bulkFieldBackoff),
 	}
 	p.mode(c)
+	p.exactlyOnce(c)
 	if init := p.text(bulkFieldInit); init != "" {
 		c.session.Init = []string{init, sqlBulkCounts}
 	}

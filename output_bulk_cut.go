@@ -3,6 +3,8 @@ package mssqlcdc
 import (
 	"context"
 
+	"github.com/apache/arrow-go/v18/arrow"
+
 	"example.com/mssqlcdc/internal/body"
 )
 
@@ -34,22 +36,53 @@ func (l *bulkLanding) landAll(ctx context.Context, all []int) error {
 
 // rowsOf is how many rows a message has.
 func (l *bulkLanding) rowsOf(i int) int {
-	m := l.batch[i]
-	if !m.HasBytes() {
-		return 1
-	}
-	bytes, err := m.AsBytes()
-	if err != nil || !body.IsArrow(bytes) {
-		return 1
-	}
-	records, err := body.ReadArrow(bytes, l.out.cfg.decode.Mem)
-	if err != nil {
+	records, err := l.arrowOf(i)
+	if err != nil || records == nil {
 		return 1 // decoding says what is wrong
 	}
 	rows := 0
 	for _, rec := range records {
 		rows += int(rec.NumRows())
-		rec.Release()
 	}
 	return rows
+}
+
+// arrowOf reads a message in Arrow's format, once. It is nil for other messages.
+func (l *bulkLanding) arrowOf(i int) ([]arrow.RecordBatch, error) {
+	if records, ok := l.records[i]; ok {
+		return records, nil
+	}
+	m := l.batch[i]
+	if m.HasStructured() && !m.HasBytes() {
+		return nil, nil
+	}
+	bytes, err := m.AsBytes()
+	if err != nil || !body.IsArrow(bytes) {
+		return nil, err
+	}
+	records, err := body.ReadArrow(bytes, l.out.cfg.decode.Mem)
+	if err != nil {
+		return nil, err
+	}
+	l.records[i] = records
+	return records, nil
+}
+
+func (l *bulkLanding) releaseRecords() {
+	for _, records := range l.records {
+		for _, rec := range records {
+			rec.Release()
+		}
+	}
+	clear(l.records)
+}
+
+// isMark tells a message that says where a snapshot begins or ends, and has no row.
+func (l *bulkLanding) isMark(i int) bool {
+	m := l.batch[i]
+	if op := metaText(m, "operation"); op != "snapshot_begin" && op != "snapshot_end" || m.HasStructured() {
+		return false
+	}
+	bytes, err := m.AsBytes()
+	return err == nil && len(bytes) == 0
 }

@@ -72,6 +72,9 @@ func (l *bulkLanding) name(i int) (catalog.Name, error) {
 func (l *bulkLanding) decode(ctx context.Context, w *bulkWorker, rows []int) (jobs []*bulkJob, err error) {
 	byName := map[catalog.Name]*bulkJob{}
 	for _, i := range rows {
+		if l.isMark(i) {
+			continue
+		}
 		name, err := l.name(i)
 		if err != nil {
 			l.refuse(i, catalog.Name{}, err)
@@ -129,26 +132,15 @@ func (l *bulkLanding) decodeJob(j *bulkJob) error {
 	defer d.Discard()
 	var from []int // the message of each decoded row
 	for _, i := range j.rows {
-		m := l.batch[i]
-		skip, err := l.checkOperation(i, m)
+		skip, err := l.checkOperation(i)
 		if skip {
 			continue
 		}
-		var bytes []byte
 		if err == nil {
-			bytes, err = m.AsBytes()
-		}
-		switch {
-		case err != nil:
-		case m.HasStructured() && !m.HasBytes():
-			err = appendStructured(d, m)
-		case body.IsArrow(bytes):
-			if err = l.decodeArrow(j, i, bytes); err != nil {
-				break
+			var arrow bool
+			if arrow, err = l.decodeRow(j, i); arrow && err == nil {
+				continue
 			}
-			continue
-		default:
-			err = d.AppendJSON(bytes)
 		}
 		if err != nil {
 			l.refuseOrWiden(i, j.name, err)
@@ -167,6 +159,22 @@ func (l *bulkLanding) decodeJob(j *bulkJob) error {
 	return nil
 }
 
+// decodeRow decodes a message, and tells whether it was one of Arrow, whose rows are parts of their own.
+func (l *bulkLanding) decodeRow(j *bulkJob, i int) (arrow bool, err error) {
+	m := l.batch[i]
+	if m.HasStructured() && !m.HasBytes() {
+		return false, appendStructured(j.table.decoder, m)
+	}
+	bytes, err := m.AsBytes()
+	if err != nil {
+		return false, err
+	}
+	if body.IsArrow(bytes) {
+		return true, l.decodeArrow(j, i, int64(len(bytes)))
+	}
+	return false, j.table.decoder.AppendJSON(bytes)
+}
+
 func appendStructured(d *body.Decoder, m *service.Message) error {
 	v, err := m.AsStructured()
 	if err != nil {
@@ -179,28 +187,36 @@ func appendStructured(d *body.Decoder, m *service.Message) error {
 	return d.AppendMap(row)
 }
 
-// decodeArrow takes the record batches of a message as they are, without the columns that are not written.
-func (l *bulkLanding) decodeArrow(j *bulkJob, i int, bytes []byte) error {
-	records, err := body.ReadArrow(bytes, l.out.cfg.decode.Mem)
+// decodeArrow takes the record batches of a message as they are, without the columns that are not written, and without the rows
+// that the mark of their lane has passed.
+func (l *bulkLanding) decodeArrow(j *bulkJob, i int, size int64) error {
+	records, err := l.arrowOf(i)
 	if err != nil {
 		return err
 	}
-	share := int64(len(bytes)) / int64(max(len(records), 1))
-	first := len(j.parts)
-	for n, rec := range records {
-		kept, err := writable(j.table.target, rec, l.out.cfg.decode.IgnoreUnknown)
-		rec.Release()
+	share := size / int64(max(len(records), 1))
+	first, passed := len(j.parts), int64(l.passedRows(i))
+	for _, rec := range records {
+		skip := min(passed, rec.NumRows())
+		passed -= skip
+		part := bulkPart{whole: true, bytes: share}
+		err := l.checkArrow(i, rec)
+		if err == nil {
+			part.record, err = writable(j.table.target, rec, l.out.cfg.decode.IgnoreUnknown)
+		}
 		if err != nil {
-			for _, rest := range records[n+1:] {
-				rest.Release()
-			}
 			for _, p := range j.parts[first:] {
 				p.record.Release()
 			}
 			j.parts = j.parts[:first]
 			return err
 		}
-		part := bulkPart{record: kept, whole: true, bytes: share, rows: make([]int, kept.NumRows())}
+		if skip > 0 {
+			rest := part.record.NewSlice(skip, rec.NumRows())
+			part.record.Release()
+			part.record = rest
+		}
+		part.rows = make([]int, part.record.NumRows())
 		for r := range part.rows {
 			part.rows[r] = i
 		}

@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"reflect"
 	"slices"
 	"time"
 
+	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/cenkalti/backoff/v4"
 	"github.com/redpanda-data/benthos/v4/public/service"
 
@@ -30,15 +30,20 @@ type bulkLanding struct {
 	pause   backoff.ExponentialBackOff
 	retries int // left, for errors that a row can cause
 	landed  map[int]bool
-	shaped  bool                  // the tables were described anew because of an error
-	whole   map[catalog.Name]bool // tables whose rows are updated by one statement: exchange
-	wider   []widening            // messages that wait for columns of their tables
-	widened map[int]bool          // messages whose tables were given the columns that they speak of
-	told    bool                  // the first error of a row of tries is logged
+	records map[int][]arrow.RecordBatch // of Arrow messages
+	shaped  bool                        // the tables were described anew because of an error
+	whole   map[catalog.Name]bool       // tables whose rows are updated by one statement: exchange
+	wider   []widening                  // messages that wait for columns of their tables
+	widened map[int]bool                // messages whose tables were given the columns that they speak of
+	told    bool                        // the first error of a row of tries is logged
+	// With exactly_once:
+	places []bulkPlace
+	lost   map[int]error // messages that have no place
+	held   map[int]error // messages that are given back, though nothing is wrong with them
 }
 
 func newBulkLanding(o *bulkOutput, batch service.MessageBatch) *bulkLanding {
-	l := &bulkLanding{out: o, batch: batch, failed: map[int]error{}, rows: map[int]catalog.Name{}, landed: map[int]bool{}, pause: *o.cfg.backoff, retries: o.cfg.maxRetries}
+	l := &bulkLanding{out: o, batch: batch, failed: map[int]error{}, rows: map[int]catalog.Name{}, landed: map[int]bool{}, records: map[int][]arrow.RecordBatch{}, lost: map[int]error{}, held: map[int]error{}, pause: *o.cfg.backoff, retries: o.cfg.maxRetries}
 	l.pause.Reset()
 	return l
 }
@@ -50,12 +55,19 @@ func (l *bulkLanding) run(ctx context.Context) error {
 			l.out.giveBack(l.worker)
 		}
 	}()
+	defer l.releaseRecords()
 	all := make([]int, len(l.batch))
 	for i := range all {
 		all[i] = i
 	}
+	if l.out.fence != nil {
+		l.locate(all)
+	}
 	err := l.landAll(ctx, all)
-	if l.out.cfg.mode.keyed {
+	if l.out.fence != nil {
+		l.holdBack()
+	}
+	if l.out.cfg.mode.keyed || l.out.fence != nil {
 		return err // what has landed may come again: its outcome is the same
 	}
 	if len(l.landed) > 0 && errors.Is(err, service.ErrNotConnected) {
@@ -85,6 +97,9 @@ func (l *bulkLanding) refuse(i int, table catalog.Name, err error) {
 
 // refused is the error of the rows that did not land, nil if all did.
 func (l *bulkLanding) refused() error {
+	for i, err := range l.held {
+		l.refuse(i, catalog.Name{}, err)
+	}
 	if len(l.failed) == 0 {
 		return nil
 	}
@@ -110,17 +125,28 @@ func (l *bulkLanding) refused() error {
 }
 
 // land brings rows into their tables. Its error is the end of ctx or wraps service.ErrNotConnected.
-func (l *bulkLanding) land(ctx context.Context, rows []int) error {
+func (l *bulkLanding) land(ctx context.Context, all []int) error {
 	for {
-		rows = slices.DeleteFunc(slices.Clone(rows), func(i int) bool { return l.failed[i] != nil })
-		if len(rows) == 0 {
+		rows, bad := l.open(all)
+		if l.strict() && len(bad) > 0 {
+			if err := l.standStill(ctx, bad); err != nil {
+				return err
+			}
+			continue
+		}
+		if l.out.rejects == nil {
+			bad = nil
+		}
+		if len(rows) == 0 && len(bad) == 0 {
 			return nil
 		}
-		err := l.attempt(ctx, rows)
+		err := l.attempt(ctx, rows, bad)
 		if err == nil {
 			l.recovered()
-			for _, i := range rows {
-				l.landed[i] = l.failed[i] == nil
+			for _, i := range append(rows, bad...) {
+				if l.landed[i] = l.failed[i] == nil || l.out.rejects != nil; l.failed[i] != nil && l.landed[i] {
+					l.rejected(i)
+				}
 			}
 			return nil
 		}
@@ -161,74 +187,37 @@ func (l *bulkLanding) land(ctx context.Context, rows []int) error {
 			for _, i := range at.rows {
 				l.refuse(i, at.table, at.err)
 			}
-		case l.retries > 0:
-			l.retries--
+		case l.retries > 0 || len(rows) == 0: // without rows it is the table of refused rows, or the fence
+			l.retries = max(l.retries-1, 0)
 			if err := l.wait(ctx, err, false); err != nil {
 				return err
 			}
 		default:
-			return l.halve(ctx, rows, at)
+			return l.halve(ctx, all, rows, at)
 		}
 	}
 }
 
-// halve finds the rows that are to blame.
-func (l *bulkLanding) halve(ctx context.Context, rows []int, at *bulkError) error {
+// halve finds the rows that are to blame, of those of all that are to be loaded.
+func (l *bulkLanding) halve(ctx context.Context, all, rows []int, at *bulkError) error {
 	if len(rows) == 1 {
 		l.refuse(rows[0], at.table, explainRow(at.err, at.changes))
-		return nil
+		return l.land(ctx, all)
 	}
 	l.out.observer.splits.Incr(1)
-	half := len(rows) / 2
-	if err := l.land(ctx, rows[:half]); err != nil {
+	half := slices.Index(all, rows[len(rows)/2])
+	if err := l.land(ctx, all[:half]); err != nil {
 		return err
 	}
-	return l.land(ctx, rows[half:])
-}
-
-// wait pauses before the next try.
-func (l *bulkLanding) wait(ctx context.Context, cause error, committing bool) error {
-	l.out.observer.retries.Incr(1)
-	if committing {
-		l.out.observer.unknown.Incr(1)
-		l.out.log.Warnf("the connection was lost while a load was committed, so its rows are loaded again and may be there twice: %v", cause)
-	}
-	if !l.told && !committing {
-		l.out.log.Warnf("a batch is tried again until it lands: %v", cause)
-	}
-	l.told = true
-	d := l.pause.NextBackOff()
-	if d == backoff.Stop {
-		return fmt.Errorf("%w: %w", service.ErrNotConnected, cause)
-	}
-	select {
-	case <-time.After(d):
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-func (l *bulkLanding) recovered() {
-	if l.told {
-		l.told = false
-		l.out.log.Info("the batch that was tried again has landed")
-	}
-	l.pause.Reset()
-}
-
-func (l *bulkLanding) forgetAll() {
-	if l.worker != nil {
-		clear(l.worker.tables)
-	}
+	return l.land(ctx, all[half:])
 }
 
 // errBulkAgain makes land try again at once, with what has been learned.
 var errBulkAgain = errors.New("the rows are decoded anew")
 
-// attempt loads rows in one transaction. What it has not stored when it fails is not stored at all, except perhaps after a
+// attempt loads rows in one transaction, and stores those that are refused. What it has not stored when it fails is not stored at all, except perhaps after a
 // connection that was lost while committing.
-func (l *bulkLanding) attempt(ctx context.Context, rows []int) error {
+func (l *bulkLanding) attempt(ctx context.Context, rows, bad []int) error {
 	if l.worker != nil && l.worker.conn.Broken() {
 		l.worker.close()
 		l.worker = nil
@@ -245,6 +234,13 @@ func (l *bulkLanding) attempt(ctx context.Context, rows []int) error {
 		l.worker = w
 	}
 	w := l.worker
+	rows, err := l.enter(ctx, w, rows)
+	if err != nil {
+		return err
+	}
+	if bad, err = l.enter(ctx, w, bad); err != nil {
+		return err
+	}
 	before := len(l.failed)
 	jobs, err := l.decode(ctx, w, rows)
 	if err != nil {
@@ -264,8 +260,11 @@ func (l *bulkLanding) attempt(ctx context.Context, rows []int) error {
 				return errBulkAgain
 			}
 		}
+		if l.strict() {
+			return errBulkAgain
+		}
 	}
-	if err := l.store(ctx, w, jobs); err != nil {
+	if err := l.store(ctx, w, jobs, append(rows, bad...)); err != nil {
 		return err
 	}
 	for _, j := range jobs {
@@ -359,13 +358,14 @@ func wayOut(t *bulkload.Target, column string) string {
 	return "; on_lossy says what may be lost"
 }
 
-// store loads what is planned, in one transaction.
-func (l *bulkLanding) store(ctx context.Context, w *bulkWorker, jobs []*bulkJob) (err error) {
-	if len(jobs) == 0 {
+// store loads what is planned, in one transaction, with the marks of the lanes and the refused ones of all the rows.
+func (l *bulkLanding) store(ctx context.Context, w *bulkWorker, jobs []*bulkJob, rows []int) (err error) {
+	moves := l.moves(rows)
+	if len(jobs) == 0 && len(moves) == 0 && !l.anyRejects(rows) {
 		return nil
 	}
 	if err := w.conn.Batch(ctx, sqlBulkBegin); err != nil {
-		return &bulkError{table: jobs[0].name, rows: jobs[0].rows, err: fmt.Errorf("beginning the transaction: %w", err)}
+		return &bulkError{table: firstTable(jobs), rows: rows, err: fmt.Errorf("beginning the transaction: %w", err)}
 	}
 	crashpoint.Hit(crashpoint.BulkBegun)
 	defer func() {
@@ -373,58 +373,60 @@ func (l *bulkLanding) store(ctx context.Context, w *bulkWorker, jobs []*bulkJob)
 			w.rollback(ctx)
 		}
 	}()
+	if err := l.move(ctx, w, moves, rows); err != nil {
+		return err
+	}
 	for _, j := range jobs {
-		if j.table.changes != nil {
-			if err := l.applyStage(ctx, w, j); err != nil {
-				return err
-			}
-			continue
+		if err := l.storeJob(ctx, w, j); err != nil {
+			return err
 		}
-		for n := range j.parts {
-			switch p := &j.parts[n]; {
-			case p.plan.move == "":
-				if err = l.send(ctx, w, j, p); err == nil {
-					crashpoint.Hit(crashpoint.BulkSent)
-				}
-			case p.plan.filled: // and not moved with an earlier part
-				p.plan.filled = false
-				if err = w.move(ctx, p.plan); err != nil {
-					err = &bulkError{table: j.name, rows: j.rows, err: err}
-				} else {
-					crashpoint.Hit(crashpoint.BulkMoved)
-				}
-			}
-			if err != nil {
-				return err
-			}
-		}
+	}
+	if l.strict() && l.anyFailed(rows) {
+		return errBulkAgain
+	}
+	if err := l.reject(ctx, w, rows); err != nil {
+		return err
 	}
 	crashpoint.Hit(crashpoint.BulkCommitting)
 	if err := w.conn.Batch(ctx, sqlBulkCommit); err != nil {
-		return &bulkError{table: jobs[0].name, committing: w.conn.Broken(), rows: jobs[0].rows, err: fmt.Errorf("committing: %w", err)}
+		l.moved(moves, false)
+		return &bulkError{table: firstTable(jobs), committing: w.conn.Broken(), rows: rows, err: fmt.Errorf("committing: %w", err)}
 	}
 	crashpoint.Hit(crashpoint.BulkCommitted)
+	l.moved(moves, true)
 	return nil
 }
 
-// stale describes a table anew, if that is long ago, and tells whether it has changed since.
-func (l *bulkLanding) stale(ctx context.Context, w *bulkWorker, j *bulkJob) bool {
-	if time.Since(j.table.loaded) < staleAfter {
-		return false
+// firstTable is what an error of the whole transaction names.
+func firstTable(jobs []*bulkJob) (name catalog.Name) {
+	if len(jobs) > 0 {
+		name = jobs[0].name
 	}
-	w.forget(j.name)
-	t, err := w.table(ctx, j.name)
-	if err != nil || !reflect.DeepEqual(t.target, j.table.target) {
-		return true
-	}
-	j.table.loaded = t.loaded
-	w.tables[j.name] = j.table // with its plans
-	return false
+	return name
 }
 
-// reopen takes back the refusals of rows.
-func (l *bulkLanding) reopen(rows []int) {
-	for _, i := range rows {
-		delete(l.failed, i)
+// storeJob loads the rows of a table.
+func (l *bulkLanding) storeJob(ctx context.Context, w *bulkWorker, j *bulkJob) (err error) {
+	if j.table.changes != nil {
+		return l.applyStage(ctx, w, j)
 	}
+	for n := range j.parts {
+		switch p := &j.parts[n]; {
+		case p.plan.move == "":
+			if err = l.send(ctx, w, j, p); err == nil {
+				crashpoint.Hit(crashpoint.BulkSent)
+			}
+		case p.plan.filled: // and not moved with an earlier part
+			p.plan.filled = false
+			if err = w.move(ctx, p.plan); err != nil {
+				err = &bulkError{table: j.name, rows: j.rows, err: err}
+			} else {
+				crashpoint.Hit(crashpoint.BulkMoved)
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -14,6 +14,7 @@ import (
 type bulkObserver struct {
 	rows, bytes, loads, refused *service.MetricCounter
 	retries, splits, unknown    *service.MetricCounter
+	dropped, rejected           *service.MetricCounter
 	connections                 *service.MetricGauge
 	loadTime                    *service.MetricTimer
 
@@ -33,6 +34,8 @@ func newBulkObserver(mgr *service.Resources) *bulkObserver {
 		retries:     m.NewCounter("mssql_bulk_retries"),
 		splits:      m.NewCounter("mssql_bulk_splits"),
 		unknown:     m.NewCounter("mssql_bulk_unknown_commits"),
+		dropped:     m.NewCounter("mssql_bulk_dropped", "table"),
+		rejected:    m.NewCounter("mssql_bulk_rejected", "table"),
 		connections: m.NewGauge("mssql_bulk_connections"),
 		loadTime:    m.NewTimer("mssql_bulk_batch_ns"),
 	}
