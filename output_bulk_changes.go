@@ -11,6 +11,7 @@ import (
 	"example.com/mssqlcdc/internal/body"
 	"example.com/mssqlcdc/internal/bulkload"
 	"example.com/mssqlcdc/internal/catalog"
+	"example.com/mssqlcdc/internal/crashpoint"
 	"example.com/mssqlcdc/internal/merge"
 	"example.com/mssqlcdc/internal/sqltype"
 )
@@ -347,6 +348,7 @@ func (l *bulkLanding) fillStage(ctx context.Context, w *bulkWorker, j *bulkJob) 
 	if err := c.stage.Fold(ctx, w.conn, &j.content); err != nil {
 		return fail(err)
 	}
+	crashpoint.Hit(crashpoint.BulkStaged)
 	return nil
 }
 
@@ -384,6 +386,7 @@ func (l *bulkLanding) applyStage(ctx context.Context, w *bulkWorker, j *bulkJob)
 	if len(missing) > 0 {
 		return errBulkAgain
 	}
+	crashpoint.Hit(crashpoint.BulkMoved)
 	return nil
 }
 
