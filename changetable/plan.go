@@ -1,6 +1,7 @@
 package changetable
 
 import (
+	"database/sql/driver"
 	"slices"
 	"strings"
 
@@ -26,6 +27,8 @@ type plan struct {
 	order   string          // ORDER BY in the clustered index's own order
 	whole   bool            // pages never end inside an LSN
 	command bool            // there is a __$command_id
+
+	pages [Snapshot + 1][2]request.Statement // made once: by isolation, and inside of a transaction or not
 }
 
 func newPlan(inst *catalog.Instance) *plan {
@@ -91,15 +94,31 @@ var changeColumns = []rowset.Column{
 // clustered index and one range after it; a single condition with ORs would read
 // the transaction from its beginning for every page.
 func (p *plan) page(from checkpoint.Position, high checkpoint.LSN, n int, iso Isolation) request.Statement {
-	var s request.Statement
-	s.Param("@high", "binary(10)", high[:])
-	s.Param("@n", "int", int64(n))
-	s.Param("@lsn", "binary(10)", from.LSN[:])
-	seeks := []string{"t.[__$start_lsn] > @lsn AND t.[__$start_lsn] <= @high"}
+	kept := &p.pages[iso][btoi(from.Done)]
+	if kept.Text == "" {
+		*kept = p.pageText(from.Done, iso)
+	}
+	s := *kept
+	s.Args = []driver.Value{high[:], int64(n), from.LSN[:]}
 	if !from.Done {
-		s.Param("@cmd", "int", int64(from.CommandID))
-		s.Param("@seq", "binary(10)", from.SeqVal[:])
-		s.Param("@op", "int", int64(from.Operation))
+		s.Args = append(s.Args, int64(from.CommandID), from.SeqVal[:], int64(from.Operation))
+	}
+	return s
+}
+
+func btoi(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// pageText is the statement of page without its values.
+func (p *plan) pageText(done bool, iso Isolation) request.Statement {
+	s := request.Statement{Decl: "@high binary(10), @n int, @lsn binary(10)"}
+	seeks := []string{"t.[__$start_lsn] > @lsn AND t.[__$start_lsn] <= @high"}
+	if !done {
+		s.Decl += ", @cmd int, @seq binary(10), @op int"
 		const lsn, cmd, seq = "t.[__$start_lsn] = @lsn", " AND t.[__$command_id] = @cmd", " AND t.[__$seqval] = @seq"
 		seeks = []string{
 			lsn + cmd + seq + " AND t.[__$operation] > @op",

@@ -42,6 +42,9 @@ func AppendUTF8(dst, b []byte) []byte {
 // mostUTF8 is how many bytes of UTF-8 a code unit can become.
 const mostUTF8 = 3
 
+// slowUnits is how many code units are written one at a time before the next look for ASCII.
+const slowUnits = 32
+
 // MaxUTF8 is the most that AppendValidUTF8 appends for so many bytes. With that much room it does not move dst.
 func MaxUTF8(bytes int) int { return bytes/2*mostUTF8 + 8 }
 
@@ -54,18 +57,12 @@ func AppendValidUTF8(dst, b []byte) (_ []byte, units int) {
 	dst = slices.Grow(dst, whole/2+8)
 	dst = dst[:cap(dst)]
 	for len(b) > 0 {
-		for len(b) >= 16 {
-			lo, hi := binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint64(b[8:])
-			if (lo|hi)&nonASCII16 != 0 {
-				break
-			}
-			if len(dst)-n < 8 {
-				dst = growTo(dst, n, len(b))
-			}
-			binary.LittleEndian.PutUint64(dst[n:], narrow(lo)|narrow(hi)<<32)
-			n += 8
-			b = b[16:]
+		if len(dst)-n < len(b)/2 {
+			dst = growTo(dst, n, len(b))
 		}
+		ascii := narrowRun(dst[n:], b)
+		n += ascii
+		b = b[2*ascii:]
 		// Four units that take two bytes at most go without a branch, and others one at a time.
 		for len(b) >= 8 {
 			x := binary.LittleEndian.Uint64(b)
@@ -86,37 +83,67 @@ func AppendValidUTF8(dst, b []byte) (_ []byte, units int) {
 			}
 			b = b[8:]
 		}
-		if len(dst)-n < min(MaxUTF8(16), MaxUTF8(len(b))) {
+		// Others one at a time, until it looks like ASCII again.
+		part := min(len(b), 2*slowUnits)
+		if len(dst)-n < MaxUTF8(part) {
 			dst = growTo(dst, n, len(b))
 		}
-		for range 4 {
-			if len(b) < 2 {
-				break
-			}
+		for ascii := 0; part >= 2 && ascii < 4; part -= 2 {
 			u := uint32(b[0]) | uint32(b[1])<<8
 			to := dst[n : n+4 : n+4]
 			switch {
-			case u&0xF800 != 0xD800 && u >= 0x800:
-				to[0], to[1], to[2] = 0xE0|byte(u>>12), 0x80|byte(u>>6&0x3F), 0x80|byte(u&0x3F)
-				n += 3
 			case u < 0x80:
 				to[0] = byte(u)
 				n++
+				ascii++
+				b = b[2:]
+				continue
 			case u < 0x800:
 				to[0], to[1] = 0xC0|byte(u>>6), 0x80|byte(u&0x3F)
 				n += 2
+			case u&0xF800 != 0xD800:
+				binary.LittleEndian.PutUint32(to, 0x8080E0|u>>12|u<<2&0x3F00|u<<16&0x3F0000)
+				n += 3
 			case u < 0xDC00 && len(b) >= 4 && b[3]&0xFC == 0xDC:
 				c := (u-0xD800)<<10 | (uint32(b[2]) | uint32(b[3])<<8 - 0xDC00) + 0x10000
 				to[0], to[1], to[2], to[3] = 0xF0|byte(c>>18), 0x80|byte(c>>12&0x3F), 0x80|byte(c>>6&0x3F), 0x80|byte(c&0x3F)
 				n += 4
 				b = b[2:]
+				part -= 2
 			default:
 				return dst[:n], (whole - len(b)) / 2
 			}
+			ascii = 0
 			b = b[2:]
 		}
 	}
 	return dst[:n], whole / 2
+}
+
+// narrowRun writes ASCII code units as bytes, eight at a time, up to the first eight that are not all ASCII. dst has room for
+// as many bytes as there are units.
+func narrowRun(dst, b []byte) (units int) {
+	for len(b) >= 32 && len(dst) >= 16 {
+		x, y := binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint64(b[8:])
+		z, w := binary.LittleEndian.Uint64(b[16:]), binary.LittleEndian.Uint64(b[24:])
+		if (x|y|z|w)&nonASCII16 != 0 {
+			break
+		}
+		binary.LittleEndian.PutUint64(dst, narrow(x)|narrow(y)<<32)
+		binary.LittleEndian.PutUint64(dst[8:], narrow(z)|narrow(w)<<32)
+		units += 16
+		b, dst = b[32:], dst[16:]
+	}
+	for len(b) >= 16 && len(dst) >= 8 {
+		x, y := binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint64(b[8:])
+		if (x|y)&nonASCII16 != 0 {
+			break
+		}
+		binary.LittleEndian.PutUint64(dst, narrow(x)|narrow(y)<<32)
+		units += 8
+		b, dst = b[16:], dst[8:]
+	}
+	return units
 }
 
 // growTo makes room behind the first n bytes of dst for what the rest of the input can become.
