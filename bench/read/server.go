@@ -137,4 +137,3 @@ func selectList(sh *shape) string {
 func wholeTable(sh *shape, table string) string {
 	return "SELECT " + selectList(sh) + " FROM cdc.[dbo_" + table + "_CT] WITH (NOLOCK) ORDER BY [__$start_lsn], [__$command_id], [__$seqval], [__$operation]"
 }
-

@@ -124,8 +124,12 @@ func indent(text string) string {
 
 const rivalBatch = 1000
 
-func scanMessages(ctx context.Context, j job) (result, error) { return stream(ctx, "bench_rows: {}\n", j, false) }
-func readyBodies(ctx context.Context, j job) (result, error)  { return stream(ctx, "bench_rows: {}\n", j, false) }
+func scanMessages(ctx context.Context, j job) (result, error) {
+	return stream(ctx, "bench_rows: {}\n", j, false)
+}
+func readyBodies(ctx context.Context, j job) (result, error) {
+	return stream(ctx, "bench_rows: {}\n", j, false)
+}
 
 // scanInput makes messages as inputs over database/sql do: Scan, a map, encoding/json, and four metadata.
 type scanInput struct {

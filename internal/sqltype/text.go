@@ -142,9 +142,9 @@ func AppendString(dst []byte, s string) ([]byte, bool) {
 	dst = append(dst, '"')
 	start := 0
 	for i := 0; i < len(s); {
-		if i+8 <= len(s) && plain(s[i:i+8]) {
-			i += 8
-			continue
+		i += plainRun(s[i:])
+		if i == len(s) {
+			break
 		}
 		b := s[i]
 		if b >= utf8.RuneSelf {
@@ -178,12 +178,25 @@ func AppendString(dst []byte, s string) ([]byte, bool) {
 	return append(append(dst, s[start:]...), '"'), true
 }
 
-// plain reports whether 8 bytes are ASCII that JSON strings hold as it is. Each test sets the high bit of the bytes that fail it.
-func plain(s string) bool {
+// plainRun counts the bytes at the beginning of s, sixteen or eight at a time, that are ASCII which JSON strings hold as it is.
+func plainRun(s string) int {
+	n := 0
+	for len(s)-n >= 16 && special(s[n:n+8])|special(s[n+8:n+16]) == 0 {
+		n += 16
+	}
+	if len(s)-n >= 8 && special(s[n:n+8]) == 0 {
+		n += 8
+	}
+	return n
+}
+
+// special sets the high bit of each of 8 bytes that is not ASCII, or that JSON demands to escape; of bytes after such a one it may
+// as well.
+func special(s string) uint64 {
 	const ones, highs = 0x0101010101010101, 0x8080808080808080
 	_ = s[7]
 	x := uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 | uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
 	quote, backslash := x^(ones*'"'), x^(ones*'\\')
 	control := (x - ones*' ') &^ x
-	return (x|control|(quote-ones)&^quote|(backslash-ones)&^backslash)&highs == 0
+	return (x | control | (quote-ones)&^quote | (backslash-ones)&^backslash) & highs
 }
