@@ -189,7 +189,7 @@ func TestInputEveryTransientErrorAtEveryMessage(t *testing.T) {
 	}
 	for n := range messages {
 		for i, number := range transientNumbers {
-			if thinned(n+i*7, 17, 401) {
+			if thinned(n+i*7, 25, 401) {
 				continue
 			}
 			t.Run(fmt.Sprintf("message %d error %d", n, number), func(t *testing.T) {
@@ -270,7 +270,7 @@ func lastingFault(t *testing.T, rule mssqltest.Rule) (log *cdcLog) {
 func TestInputTellsOfLastingErrors(t *testing.T) {
 	for s, step := range cdcSteps {
 		for i, number := range transientNumbers {
-			if thinned(s+i, 3, 25) {
+			if thinned(s+i, 5, 25) {
 				continue
 			}
 			t.Run(fmt.Sprintf("%s, error %d", step.name, number), func(t *testing.T) {

@@ -51,7 +51,9 @@ func Open(ctx context.Context, cfg Config) (*Conn, error) {
 		conn.secrets, conn.rawMode, conn.server, conn.taken = p.secrets, mode, serverName(p), cfg.Taken
 		conn.encrypted = p.parsed.Encryption == msdsn.EncryptionRequired || p.parsed.Encryption == msdsn.EncryptionStrict
 		if mode == RawRequire {
-			err = conn.take(ctx)
+			if err = conn.take(ctx); err != nil {
+				err = fmt.Errorf("taking the connection over, which raw_tds: require asks for: %w", err)
+			}
 		}
 	}
 	// When the bound has passed, the socket is already closed, whatever the
