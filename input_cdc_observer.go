@@ -11,6 +11,7 @@ import (
 
 	"example.com/mssqlcdc/checkpoint"
 	"example.com/mssqlcdc/internal/capture"
+	"example.com/mssqlcdc/internal/progress"
 	"example.com/mssqlcdc/internal/session"
 )
 
@@ -148,6 +149,7 @@ func (o *cdcObserver) State(table string, s capture.State, cause error) {
 func (o *cdcObserver) Snapshot(table string, rows, total int64, finished bool) {
 	o.snapshotRows.Set(rows, table)
 	o.snapshotTotal.Set(max(rows, total), table)
+	shown := progress.Report(table, rows, total, finished)
 	if finished {
 		o.log.Infof("the snapshot of table %s is complete: %d rows", table, rows)
 		return
@@ -161,7 +163,7 @@ func (o *cdcObserver) Snapshot(table string, rows, total int64, finished bool) {
 	last, known := o.tenths[table]
 	o.tenths[table] = tenth
 	o.mu.Unlock()
-	if !known || tenth > last {
+	if !shown && (!known || tenth > last) {
 		o.log.Infof("the snapshot of table %s has %d of about %d rows", table, rows, total)
 	}
 }

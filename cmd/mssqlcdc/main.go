@@ -25,6 +25,7 @@ import (
 	"example.com/mssqlcdc/cmd/mssqlcdc/verify"
 	_ "example.com/mssqlcdc/internal/kafka"
 	"example.com/mssqlcdc/internal/outcome"
+	"example.com/mssqlcdc/internal/progress"
 	"example.com/mssqlcdc/internal/session"
 )
 
@@ -33,6 +34,7 @@ var version = "0.1.0-dev"
 
 func main() {
 	session.OpenFedAuth = func(dsn string) (*mssql.Connector, error) { return azuread.NewConnector(dsn) }
+	progress.Install(progress.For(os.Stderr, isTerminal(os.Stderr)))
 	code, err := service.RunCLIToCode(context.Background(),
 		service.CLIOptSetVersion(version, ""),
 		service.CLIOptSetBinaryName("mssqlcdc"),
