@@ -109,7 +109,7 @@ func TestAnswers(t *testing.T) {
 		{"nocount", batchMessage("SET NOCOUNT ON; INSERT dbo.t VALUES (3)"), "done 0x1 0, done 0x0 0"},
 		{"message", batchMessage("SET NOCOUNT OFF; PRINT 'x'"), "done 0x1 0, info 0, done 0x0 0"},
 		{"error", batchMessage("SELECT * FROM dbo.nowhere"), "error 208, done 0x2 0"},
-		{"statement after an error", batchMessage("INSERT dbo.t VALUES (1); SELECT 1"), "error 2627, done 0x3 0, colmetadata, row, done 0x10 1"},
+		{"statement after an error", batchMessage("INSERT dbo.t VALUES (1); SELECT 1"), "error 2627, info 3621, done 0x3 0, colmetadata, row, done 0x10 1"},
 		{"procedure in a batch", batchMessage("DECLARE @o int; EXEC dbo.p @o OUTPUT"), "colmetadata, row, doneinproc 0x11 1, returnstatus, doneproc 0x0 0"},
 		{"sp_executesql", rpcMessage(tds.RPCCall{ProcID: tds.ProcExecuteSQL, Params: []tds.RPCParam{nvarchar("SELECT @a"), nvarchar("@a int"), number(1, 0)}}),
 			"colmetadata, row, doneinproc 0x11 1, returnstatus, doneproc 0x0 0"},

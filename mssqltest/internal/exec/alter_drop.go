@@ -21,7 +21,7 @@ func (r *run) alterDrop(x *ast.AlterTableDropTableElementStatement) error {
 	for _, el := range x.AlterTableDropTableElements {
 		name := el.Name.Value
 		if el.TableElementType == "Column" {
-			i := slices.IndexFunc(def.Columns, func(c *storage.Column) bool { return sameName(c.Name, name) })
+			i := slices.IndexFunc(def.Columns, func(c *storage.Column) bool { return sameIdent(o.db, c.Name, name) })
 			if i < 0 {
 				if el.IsIfExists {
 					continue
@@ -181,23 +181,23 @@ func droppable(def *storage.TableDef, at int) error {
 // dropConstraint takes a constraint out of a definition; a key that a foreign key refers to stays (3725).
 func (r *run) dropConstraint(o objectName, def *storage.TableDef, name string) (bool, error) {
 	for i, c := range def.Columns {
-		if c.Default != nil && sameName(c.Default.Name, name) {
+		if c.Default != nil && sameIdent(o.db, c.Default.Name, name) {
 			cp := *c
 			cp.Default = nil
 			def.Columns[i] = &cp
 			return true, nil
 		}
 	}
-	if i := slices.IndexFunc(def.Checks, func(k *storage.Check) bool { return sameName(k.Name, name) }); i >= 0 {
+	if i := slices.IndexFunc(def.Checks, func(k *storage.Check) bool { return sameIdent(o.db, k.Name, name) }); i >= 0 {
 		def.Checks = slices.Delete(def.Checks, i, i+1)
 		return true, nil
 	}
-	if i := slices.IndexFunc(def.ForeignKeys, func(k *storage.ForeignKey) bool { return sameName(k.Name, name) }); i >= 0 {
+	if i := slices.IndexFunc(def.ForeignKeys, func(k *storage.ForeignKey) bool { return sameIdent(o.db, k.Name, name) }); i >= 0 {
 		def.ForeignKeys = slices.Delete(def.ForeignKeys, i, i+1)
 		return true, nil
 	}
 	i := slices.IndexFunc(def.Indexes, func(x *storage.IndexDef) bool {
-		return (x.PrimaryKey || x.UniqueConstraint) && sameName(x.Name, name)
+		return (x.PrimaryKey || x.UniqueConstraint) && sameIdent(o.db, x.Name, name)
 	})
 	if i < 0 {
 		return false, nil
@@ -221,7 +221,7 @@ func (r *run) alterConstraint(x *ast.AlterTableConstraintModificationStatement) 
 	trusted := x.ExistingRowsCheckEnforcement == "Check"
 	def := t.Def().Clone()
 	named := func(n string) bool {
-		return x.All || slices.ContainsFunc(x.ConstraintNames, func(id *ast.Identifier) bool { return sameName(id.Value, n) })
+		return x.All || slices.ContainsFunc(x.ConstraintNames, func(id *ast.Identifier) bool { return sameIdent(o.db, id.Value, n) })
 	}
 	hits := 0
 	var checks []*storage.Check

@@ -202,7 +202,7 @@ func (r *run) alterColumn(x *ast.AlterTableAlterColumnStatement) error {
 	old := t.Def()
 	at := -1
 	for i, c := range old.Columns {
-		if sameName(c.Name, x.ColumnIdentifier.Value) {
+		if sameIdent(o.db, c.Name, x.ColumnIdentifier.Value) {
 			at = i
 		}
 	}

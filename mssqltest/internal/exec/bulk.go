@@ -242,6 +242,23 @@ func (b *Bulk) write() error {
 	return b.r.fireAfter(in.t, onInsert, in.changes)
 }
 
+// Fail undoes the load after an error, which under XACT_ABORT, and if it is of that kind, ends the transaction too.
+func (b *Bulk) Fail(err error) error {
+	b.Abort()
+	tran := &b.r.s.tran
+	se := b.r.asSQL(err)
+	if b.own || tran.count == 0 || !b.r.s.opt.XactAbort && (se == nil || !se.DoomsTran) {
+		return nil
+	}
+	return tran.rollback(nil)
+}
+
+// Terminates reports whether 3621 follows an error of the load.
+func (b *Bulk) Terminates(err error) bool {
+	se := b.r.asSQL(err)
+	return se != nil && undoesStatement[se.Number] && !se.EndsBatch && !b.r.s.opt.XactAbort
+}
+
 // Abort undoes the load; it may be called after Finish.
 func (b *Bulk) Abort() {
 	if b.ended {

@@ -1,8 +1,6 @@
 package exec
 
 import (
-	"strings"
-
 	"github.com/sqlc-dev/teesql/ast"
 
 	"example.com/mssqlcdc/mssqltest/internal/sqlerr"
@@ -64,15 +62,15 @@ func (sc *scope) changeableQuery(c *compiler, n ast.QueryExpression, t *tableSlo
 	cols := map[string]int{}
 	for i, e := range p.outs {
 		if e.col != nil && e.col.table == 0 {
-			cols[strings.ToLower(t.cols[i].Name)] = e.col.col
+			cols[sc.c.fold(t.cols[i].Name)] = e.col.col
 		}
 	}
 	return node, base, cols, nil
 }
 
 // through finds the base column behind a column of a view.
-func through(cols map[string]int, name string) (int, error) {
-	if i, ok := cols[strings.ToLower(name)]; ok {
+func (c *compiler) through(cols map[string]int, name string) (int, error) {
+	if i, ok := cols[c.fold(name)]; ok {
 		return i, nil
 	}
 	return 0, sqlerr.New(4406, name)

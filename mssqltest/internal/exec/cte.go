@@ -27,7 +27,7 @@ type workTable struct {
 
 func (s *cteScope) find(name string) *cteScope {
 	for ; s != nil; s = s.outer {
-		if strings.EqualFold(s.name, name) {
+		if s.c.same(s.name, name) {
 			return s
 		}
 	}
@@ -46,7 +46,7 @@ func (c *compiler) with(w *ast.WithCtesAndXmlNamespaces) (*compiler, error) {
 	for _, def := range w.CommonTableExpressions {
 		name := def.ExpressionName.Value
 		for s := cc.ctes; s != c.ctes; s = s.outer {
-			if strings.EqualFold(s.name, name) {
+			if c.same(s.name, name) {
 				return nil, sqlerr.New(239, name)
 			}
 		}
@@ -85,7 +85,7 @@ func (sc *scope) cteTable(s *cteScope, alias *ast.Identifier) (fromNode, error) 
 	if err != nil {
 		return nil, err
 	}
-	return sc.queryTable(q, t, names, func(*frame) *frame { return nil })
+	return sc.queryTable(q, t, names, nil)
 }
 
 // refersTo looks for a table name in a query.

@@ -20,6 +20,7 @@ type leafNode struct {
 	slot  int
 	table *boundTable // a stored table: may be sought
 	open  rowsFunc    // anything else
+	inner *levelPlan  // behind open: a view or the like that conditions can be moved into
 	// needs are the tables of the same scope that open reads (APPLY).
 	needs uint64
 }

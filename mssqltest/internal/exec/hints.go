@@ -29,7 +29,7 @@ func (b *boundTable) hint(r *run, def *storage.TableDef, hints []ast.TableHintTy
 			}
 		case *ast.IndexTableHint:
 			for _, v := range x.IndexValues {
-				i, err := indexNamed(def, v)
+				i, err := indexNamed(b.t.Database(), def, v)
 				if err != nil {
 					return err
 				}
@@ -37,7 +37,7 @@ func (b *boundTable) hint(r *run, def *storage.TableDef, hints []ast.TableHintTy
 			}
 		case *ast.ForceSeekTableHint:
 			if x.IndexValue != nil {
-				i, err := indexNamed(def, x.IndexValue)
+				i, err := indexNamed(b.t.Database(), def, x.IndexValue)
 				if err != nil {
 					return err
 				}
@@ -49,11 +49,12 @@ func (b *boundTable) hint(r *run, def *storage.TableDef, hints []ast.TableHintTy
 }
 
 // indexNamed finds an index by name or number; 0 is the table itself.
-func indexNamed(def *storage.TableDef, v *ast.IdentifierOrValueExpression) (int, error) {
+func indexNamed(db *storage.Database, def *storage.TableDef, v *ast.IdentifierOrValueExpression) (int, error) {
 	name := v.Value
 	if v.Identifier != nil {
 		name = v.Identifier.Value
 	}
+	name = unquoted(name)
 	if n, ok := v.ValueExpression.(*ast.IntegerLiteral); ok {
 		id, err := strconv.Atoi(n.Value)
 		if err != nil || id == 0 {
@@ -67,9 +68,22 @@ func indexNamed(def *storage.TableDef, v *ast.IdentifierOrValueExpression) (int,
 		return -1, sqlerr.New(307, id, def.QualifiedName())
 	}
 	for i, x := range def.Indexes {
-		if strings.EqualFold(x.Name, name) {
+		if sameIdent(db, x.Name, name) {
 			return i, nil
 		}
 	}
 	return -1, sqlerr.New(308, name, def.QualifiedName())
+}
+
+// unquoted takes the brackets or quotation marks off a name that the parser has left on it.
+func unquoted(name string) string {
+	if n := len(name); n > 1 {
+		switch {
+		case name[0] == '[' && name[n-1] == ']':
+			return strings.ReplaceAll(name[1:n-1], "]]", "]")
+		case name[0] == '"' && name[n-1] == '"':
+			return strings.ReplaceAll(name[1:n-1], `""`, `"`)
+		}
+	}
+	return name
 }

@@ -23,7 +23,7 @@ func (r *run) createIndex(x *ast.CreateIndexStatement) error {
 	for _, opt := range x.IndexOptions {
 		if s, ok := opt.(*ast.IndexStateOption); ok && s.OptionKind == "DropExisting" && s.OptionState == "On" {
 			for i, have := range b.def.Indexes {
-				if sameName(have.Name, d.Name) {
+				if sameIdent(o.db, have.Name, d.Name) {
 					b.def.Indexes = append(b.def.Indexes[:i:i], b.def.Indexes[i+1:]...)
 					break
 				}
@@ -69,7 +69,7 @@ func (r *run) dropIndexes(x *ast.DropIndexStatement) error {
 		}
 		var hit *storage.IndexDef
 		for _, d := range t.Def().Indexes {
-			if sameName(d.Name, name) {
+			if sameIdent(o.db, d.Name, name) {
 				hit = d
 			}
 		}
@@ -97,7 +97,7 @@ func (r *run) alterIndex(x *ast.AlterIndexStatement) error {
 	def := t.Def().Clone()
 	hit, changed := x.All, false
 	for i, d := range def.Indexes {
-		if !x.All && !sameName(d.Name, x.Name.Value) {
+		if !x.All && !sameIdent(o.db, d.Name, x.Name.Value) {
 			continue
 		}
 		hit = true

@@ -42,19 +42,24 @@ func (p *planner) node(n fromNode, preds []*pred, bound uint64) (source, error) 
 	case *leafNode:
 		want := p.want
 		p.want = nil
-		return p.leaf(x, preds, bound, want), nil
+		return p.leaf(x, preds, bound, want)
 	case *joinNode:
 		return p.join(x, preds, bound)
 	}
 	return nil, notSupported("this join")
 }
 
-func (p *planner) leaf(l *leafNode, preds []*pred, bound uint64, want *wanted) source {
+func (p *planner) leaf(l *leafNode, preds []*pred, bound uint64, want *wanted) (source, error) {
 	if l.table == nil {
-		return withFilter(&rowsSource{l.slot, l.open}, preds)
+		if l.inner != nil {
+			if err := p.sc.push(l, preds); err != nil {
+				return nil, err
+			}
+		}
+		return withFilter(&rowsSource{l.slot, l.open}, preds), nil
 	}
 	s, rest := p.sc.seek(l, preds, bound, want)
-	return withFilter(s, rest)
+	return withFilter(s, rest), nil
 }
 
 // split takes from preds those that can be decided with the tables of m.

@@ -145,13 +145,18 @@ func (c *compiler) compare(op string, a, b *expr) (*pred, error) {
 		t.Coll = coll
 	}
 	p := &pred{op: op, left: a, right: b, key: t}
-	ae, be := c.comparand(a, t), c.comparand(b, t)
-	p.test = func(f *frame) (tri, error) {
-		av, err := ae(f)
+	p.test = comparison(op, c.comparand(a, t), c.comparand(b, t), t)
+	return p, nil
+}
+
+// comparison is the test of two operands that are in the type of the comparison.
+func comparison(op string, a, b evalFunc, t value.Type) predFunc {
+	return func(f *frame) (tri, error) {
+		av, err := a(f)
 		if err != nil {
 			return unknown, err
 		}
-		bv, err := be(f)
+		bv, err := b(f)
 		if err != nil {
 			return unknown, err
 		}
@@ -160,7 +165,6 @@ func (c *compiler) compare(op string, a, b *expr) (*pred, error) {
 		}
 		return triOf(holds(op, value.Compare(av, bv, t))), nil
 	}
-	return p, nil
 }
 
 // comparand converts an operand to the type of a comparison. Text and binary compare whatever their declared lengths.

@@ -17,6 +17,8 @@ type query struct {
 	run  func(r *run, outer *frame, emit func([]rowValue) error) error
 	// assign is set for SELECT @v = …: run then emits nothing.
 	assign bool
+	// level is set for a query to whose WHERE conditions of a query around it can be added.
+	level *levelPlan
 }
 
 func (q *query) types() []value.Type {
@@ -76,6 +78,8 @@ type levelPlan struct {
 	sorted   bool // the source gives the order
 	distinct bool
 	top      *topClause
+	root     fromNode
+	where    []*pred
 	// base, in a query whose rows stand for those of its first table, remembers which row each output row comes from.
 	base *boundTable
 }
@@ -92,7 +96,11 @@ func (c *compiler) specification(x *ast.QuerySpecification, outer *scope, kind q
 	if err != nil {
 		return nil, err
 	}
-	return &query{cols: p.cols, assign: len(p.assigns) > 0, run: p.run}, nil
+	q := &query{cols: p.cols, assign: len(p.assigns) > 0, run: p.run}
+	if p.group == nil && len(p.wins.calls) == 0 && x.TopRowFilter == nil && x.OffsetClause == nil && len(p.assigns) == 0 && p.root != nil {
+		q.level = p
+	}
+	return q, nil
 }
 
 // level compiles a specification to its plan.
@@ -135,18 +143,22 @@ func (c *compiler) level(x *ast.QuerySpecification, outer *scope, kind queryKind
 	if p.top, err = c.top(x.TopRowFilter, x.OffsetClause, outer, len(p.order) > 0); err != nil {
 		return nil, err
 	}
+	p.root, p.where = root, where
+	if err := p.plan(); err != nil {
+		return nil, err
+	}
+	return p, p.minMax(root, where)
+}
+
+// plan chooses how to read FROM.
+func (p *levelPlan) plan() (err error) {
 	want := &wanted{}
 	if p.group == nil && len(p.wins.calls) == 0 && !p.distinct {
 		want.order = p.order
 	}
-	if p.src, err = p.sc.planFrom(root, where, want); err != nil {
-		return nil, err
-	}
-	if err := p.minMax(root, where); err != nil {
-		return nil, err
-	}
+	p.src, err = p.sc.planFrom(p.root, p.where, want)
 	p.sorted = want.met || len(p.order) == 0
-	return p, nil
+	return err
 }
 
 // grouping compiles GROUP BY and HAVING, and finds out whether the level aggregates at all.
@@ -264,6 +276,16 @@ func (p *levelPlan) run(r *run, outer *frame, emit func([]rowValue) error) error
 func (p *levelPlan) rows(f *frame, yield func() error) error {
 	if len(p.wins.calls) == 0 {
 		return p.grouped(f, yield)
+	}
+	if p.group == nil && p.wins.counts() {
+		n := int64(0)
+		return p.grouped(f, func() error {
+			n++
+			for i := range f.slots {
+				f.slots[i] = value.NewInt(value.BigInt, n)
+			}
+			return yield()
+		})
 	}
 	var all []snapshot
 	err := p.grouped(f, func() error {

@@ -16,6 +16,9 @@ func (s *Session) Batch(ctx context.Context, text string, sink Sink) error {
 	if err != nil {
 		return r.report(err)
 	}
+	// All batches of a session are one scope for SCOPE_IDENTITY; a text of sp_executesql is not.
+	r.scopeIdentity = s.batchIdentity
+	defer func() { s.batchIdentity = r.scopeIdentity }()
 	return r.top(b)
 }
 

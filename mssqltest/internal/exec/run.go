@@ -221,7 +221,7 @@ const gotoVar = "goto"
 // by its kind and XACT_ABORT, the batch goes on or ends.
 func (r *run) one(st ast.Statement) (flow, error) {
 	if err := r.ctx.Err(); err != nil {
-		return flowNext, err
+		return flowNext, r.interrupted(err)
 	}
 	r.current = st
 	fl, err := r.hooked(st)
@@ -230,7 +230,7 @@ func (r *run) one(st ast.Statement) (flow, error) {
 	}
 	var se *sqlerr.Error
 	if !errors.As(err, &se) {
-		return flowNext, err
+		return flowNext, r.interrupted(err)
 	}
 	se = r.located(se, st)
 	r.s.lastError = se.Number
@@ -238,6 +238,18 @@ func (r *run) one(st ast.Statement) (flow, error) {
 		r.s.rowCount = 0
 	}
 	return flowNext, r.fail(se)
+}
+
+// interrupted is where an attention, or the end of the connection, reaches a statement: XACT_ABORT rolls the transaction back,
+// without it the transaction stays as it is.
+func (r *run) interrupted(err error) error {
+	if r.ctx.Err() == nil || !r.s.opt.XactAbort {
+		return err
+	}
+	if rerr := r.s.tran.rollback(r.sink); rerr != nil {
+		return rerr
+	}
+	return err
 }
 
 // located fills in the line and the procedure of an error.
@@ -282,6 +294,11 @@ func (r *run) fail(se *sqlerr.Error) error {
 	if err := r.sink.Message(se); err != nil {
 		return err
 	}
+	if !dooms && !raised && terminates(se, r.current) {
+		if err := r.sink.Message(r.located(sqlerr.New(3621), r.current)); err != nil {
+			return err
+		}
+	}
 	if err := r.sink.DoneStatement(CmdOther, 0, false); err != nil {
 		return err
 	}
@@ -297,6 +314,24 @@ func (r *run) fail(se *sqlerr.Error) error {
 		return errAborted
 	}
 	return nil
+}
+
+// terminates reports whether 3621, "The statement has been terminated.", follows an error: where it undoes what a statement has
+// changed already, and the batch goes on.
+func terminates(se *sqlerr.Error, st ast.Statement) bool {
+	switch st.(type) {
+	case *ast.InsertStatement, *ast.UpdateStatement, *ast.DeleteStatement, *ast.MergeStatement:
+		return undoesStatement[se.Number] && !se.EndsBatch
+	case *ast.CreateIndexStatement:
+		return se.Number == 1505
+	}
+	return false
+}
+
+// undoesStatement are the errors that are found while a statement writes.
+var undoesStatement = map[int32]bool{
+	220: true, 232: true, 512: true, 515: true, 547: true, 550: true, 1222: true, 2601: true, 2627: true, 2628: true, 8115: true, 8134: true,
+	8152: true, 8672: true,
 }
 
 // conversionError are the errors of conversions between types, which end the batch and its transaction.

@@ -45,7 +45,8 @@ type tableSlot struct {
 	db, schema, name string // for qualified references to a table without alias
 	aliased          bool
 	cols             []Column
-	byName           map[string]int // lower case; made when there are many columns
+	byName           map[string]int // by the folded name
+	c                *compiler      // of the scope
 	outer            bool           // on the nullable side of an outer join
 	source           *boundTable    // nil for derived tables and the like
 }
@@ -55,7 +56,7 @@ func (t *tableSlot) find(name string) int {
 	if t.byName == nil {
 		t.byName = make(map[string]int, len(t.cols))
 		for i, c := range t.cols {
-			k := strings.ToLower(c.Name)
+			k := t.c.fold(c.Name)
 			if _, twice := t.byName[k]; twice {
 				t.byName[k] = -2
 				continue
@@ -63,7 +64,7 @@ func (t *tableSlot) find(name string) int {
 			t.byName[k] = i
 		}
 	}
-	if i, ok := t.byName[strings.ToLower(name)]; ok {
+	if i, ok := t.byName[t.c.fold(name)]; ok {
 		return i
 	}
 	return -1
@@ -92,6 +93,7 @@ func (sc *scope) add(t *tableSlot) (int, error) {
 	if len(sc.tables) >= maxTables {
 		return 0, sqlerr.New(106, maxTables)
 	}
+	t.c = sc.c
 	sc.tables = append(sc.tables, t)
 	return len(sc.tables) - 1, nil
 }
@@ -157,12 +159,12 @@ func (sc *scope) qualifierTwice(ids []*ast.Identifier, after int) bool {
 func (t *tableSlot) named(q []*ast.Identifier) bool {
 	last := q[len(q)-1].Value
 	if t.aliased || t.name == "" {
-		return len(q) == 1 && strings.EqualFold(last, t.alias)
+		return len(q) == 1 && t.c.same(last, t.alias)
 	}
-	if !strings.EqualFold(last, t.name) {
+	if !t.c.same(last, t.name) {
 		return false
 	}
-	if len(q) > 1 && q[len(q)-2].Value != "" && !strings.EqualFold(q[len(q)-2].Value, t.schema) {
+	if len(q) > 1 && q[len(q)-2].Value != "" && !t.c.same(q[len(q)-2].Value, t.schema) {
 		return false
 	}
 	return len(q) <= 2 || q[len(q)-3].Value == "" || strings.EqualFold(q[len(q)-3].Value, t.db)

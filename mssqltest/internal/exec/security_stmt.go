@@ -401,7 +401,7 @@ func (r *run) permissionTarget(p *storage.Permission, on *ast.SecurityTargetObje
 		}
 		hit := false
 		for _, col := range t.Def().Columns {
-			if sameName(col.Name, c.Value) {
+			if sameIdent(t.Database(), col.Name, c.Value) {
 				out, hit = append(out, col.ID), true
 			}
 		}

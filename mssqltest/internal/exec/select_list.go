@@ -2,7 +2,6 @@ package exec
 
 import (
 	"strconv"
-	"strings"
 
 	"github.com/sqlc-dev/teesql/ast"
 
@@ -171,7 +170,7 @@ func (p *levelPlan) orderBy() error {
 }
 
 func (p *levelPlan) orderKey(n ast.ScalarExpression) (*expr, error) {
-	at, err := outputColumn(n, p.cols)
+	at, err := p.sc.c.outputColumn(n, p.cols)
 	if err != nil {
 		return nil, err
 	}
@@ -217,7 +216,7 @@ func (p *levelPlan) sameOutput(n ast.ScalarExpression) int {
 }
 
 // outputColumn finds what ORDER BY names in the output: an alias, or a position. -1 if it is neither.
-func outputColumn(n ast.ScalarExpression, cols []Column) (int, error) {
+func (c *compiler) outputColumn(n ast.ScalarExpression, cols []Column) (int, error) {
 	switch x := n.(type) {
 	case *ast.IntegerLiteral:
 		i, err := strconv.Atoi(x.Value)
@@ -230,12 +229,12 @@ func outputColumn(n ast.ScalarExpression, cols []Column) (int, error) {
 			return -1, nil
 		}
 		name, at := x.MultiPartIdentifier.Identifiers[0].Value, -1
-		for i, c := range cols {
-			if !strings.EqualFold(c.Name, name) {
+		for i, col := range cols {
+			if !c.same(col.Name, name) {
 				continue
 			}
 			if at >= 0 {
-				if cols[at].BaseName != "" && cols[at].BaseName == c.BaseName {
+				if cols[at].BaseName != "" && cols[at].BaseName == col.BaseName {
 					continue
 				}
 				return -1, sqlerr.New(209, name)

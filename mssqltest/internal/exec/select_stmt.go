@@ -122,7 +122,7 @@ func (r *run) selectInto(name *ast.SchemaObjectName, q *query) (int64, error) {
 			return 0, sqlerr.New(1038)
 		}
 		for j := range i {
-			if sameName(q.cols[j].Name, col.Name) {
+			if c.same(q.cols[j].Name, col.Name) {
 				return 0, sqlerr.New(2705, col.Name, o.name)
 			}
 		}

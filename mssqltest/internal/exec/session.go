@@ -50,13 +50,13 @@ type Session struct {
 	identIns map[int32]bool // tables with IDENTITY_INSERT ON, by object id: at most one
 	nest     int
 	// lastIdentity is @@IDENTITY; scopes keep their own SCOPE_IDENTITY().
-	lastIdentity value.Value
-	rowCount     int64
-	lastError    int32
-	raised       *sqlerr.Error // by RAISERROR, which XACT_ABORT does not heed
-	origin       origin
-	stats        StatementStats
-	contextInfo  []byte
+	lastIdentity, batchIdentity value.Value
+	rowCount                    int64
+	lastError                   int32
+	raised                      *sqlerr.Error // by RAISERROR, which XACT_ABORT does not heed
+	origin                      origin
+	stats                       StatementStats
+	contextInfo                 []byte
 
 	killed   atomic.Bool
 	statusMu sync.Mutex
@@ -124,7 +124,7 @@ func (s *Session) Reset(ctx context.Context, keepTran bool) {
 	}
 	s.handles = map[int32]*prepared{}
 	s.identIns = map[int32]bool{}
-	s.lastIdentity = value.Value{}
+	s.lastIdentity, s.batchIdentity = value.Value{}, value.Value{}
 	s.contextInfo = nil
 	s.initEnv()
 }

@@ -67,7 +67,7 @@ func (c *compiler) setOperation(x *ast.BinaryQueryExpression, outer *scope, kind
 				}
 			}
 		}
-		at, err := outputColumn(n, q.cols)
+		at, err := c.outputColumn(n, q.cols)
 		if err != nil {
 			return nil, err
 		}

@@ -75,7 +75,7 @@ func (b *tableBuilder) constraint(k ast.TableConstraint) error {
 
 func (b *tableBuilder) find(name string) (int, error) {
 	for i, c := range b.def.Columns {
-		if sameName(c.Name, name) {
+		if sameIdent(b.o.db, c.Name, name) {
 			return i, nil
 		}
 	}
@@ -232,7 +232,7 @@ func (b *tableBuilder) addIndex(d *storage.IndexDef) error {
 		return sqlerr.New(1902, "table", b.o.name, b.clusteredName())
 	}
 	for _, x := range b.def.Indexes {
-		if sameName(x.Name, d.Name) {
+		if sameIdent(b.o.db, x.Name, d.Name) {
 			return sqlerr.New(1913, d.Name, b.o.name)
 		}
 	}

@@ -77,7 +77,7 @@ func (b *tableBuilder) columns(d *ast.TableDefinition) error {
 			return err
 		}
 		for _, have := range b.def.Columns {
-			if sameName(have.Name, col.Name) {
+			if sameIdent(b.o.db, have.Name, col.Name) {
 				return sqlerr.New(2705, col.Name, b.o.name)
 			}
 		}

@@ -44,7 +44,7 @@ func (b *tableBuilder) refer(fk *storage.ForeignKey, x *ast.ForeignKeyConstraint
 		return sqlerr.New(1763, o.text)
 	}
 	rdef := b.def
-	if !sameName(o.name, b.o.name) || !sameName(o.schema, b.o.schema) {
+	if !sameIdent(o.db, o.name, b.o.name) || !sameIdent(o.db, o.schema, b.o.schema) {
 		t, ok := b.c.r.object(o.db, o.schema, o.name).(*storage.Table)
 		if !ok {
 			return sqlerr.New(1767, fk.Name, o.text)
@@ -68,7 +68,7 @@ func (b *tableBuilder) refer(fk *storage.ForeignKey, x *ast.ForeignKeyConstraint
 	for _, n := range names {
 		at := -1
 		for i, c := range rdef.Columns {
-			if sameName(c.Name, n) {
+			if sameIdent(b.o.db, c.Name, n) {
 				at = i
 			}
 		}

@@ -3,7 +3,6 @@ package exec
 import (
 	"iter"
 	"slices"
-	"strings"
 
 	"github.com/sqlc-dev/teesql/ast"
 
@@ -226,7 +225,7 @@ func (sc *scope) queryTable(q *query, t *tableSlot, names []string, outer func(*
 			return nil, sqlerr.New(8155, i+1, t.alias)
 		}
 		for j := range i {
-			if strings.EqualFold(cols[i].Name, cols[j].Name) {
+			if sc.c.same(cols[i].Name, cols[j].Name) {
 				return nil, sqlerr.New(8156, cols[i].Name, t.alias)
 			}
 		}
@@ -239,13 +238,18 @@ func (sc *scope) queryTable(q *query, t *tableSlot, names []string, outer func(*
 	if err != nil {
 		return nil, err
 	}
-	return &leafNode{slot: slot, open: func(f *frame, yield func([]rowValue) error) error {
+	leaf := &leafNode{slot: slot}
+	if outer == nil {
+		leaf.inner = q.level
+	}
+	leaf.open = func(f *frame, yield func([]rowValue) error) error {
 		of := f.outer
 		if outer != nil {
 			of = outer(f)
 		}
 		return q.run(f.r, of, yield)
-	}}, nil
+	}
+	return leaf, nil
 }
 
 // derived compiles a subquery in FROM. Unless it is lateral it does not see its siblings.

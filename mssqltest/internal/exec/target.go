@@ -1,8 +1,6 @@
 package exec
 
 import (
-	"strings"
-
 	"github.com/sqlc-dev/teesql/ast"
 
 	"example.com/mssqlcdc/mssqltest/internal/sqlerr"
@@ -101,7 +99,7 @@ func (r *run) viewTarget(o objectName, v *view, hints []ast.TableHintType) (*tar
 // column finds a column of the target by name.
 func (t *target) column(name string) (int, error) {
 	for i, c := range t.def.Columns {
-		if strings.EqualFold(c.Name, name) {
+		if sameIdent(t.db, c.Name, name) {
 			return i, nil
 		}
 	}

@@ -132,6 +132,10 @@ func (t *tranState) rollbackTo(sink Sink, name string) error {
 }
 
 func (s *Session) rollbackAll() {
+	if s.tran.auto != nil { // of a statement that a fault of the stand-in has ended
+		s.tran.auto.Rollback()
+		s.tran.auto = nil
+	}
 	if s.tran.count > 0 {
 		s.tran.tx.Rollback()
 		s.tran.tx, s.tran.count, s.tran.name, s.tran.doomed = nil, 0, "", false

@@ -37,7 +37,7 @@ func (sc *scope) updated(x *ast.UpdateCall) (*pred, error) {
 	}
 	at := -1
 	for i, c := range tr.def.Columns {
-		if x.Identifier != nil && sameName(c.Name, x.Identifier.Value) {
+		if x.Identifier != nil && sc.c.same(c.Name, x.Identifier.Value) {
 			at = i
 		}
 	}

@@ -106,7 +106,7 @@ func (sc *scope) targetSlot(ref ast.TableReference) int {
 			return -1
 		}
 		for i, t := range sc.tables {
-			if t.source != nil && t.source.t != nil && sameName(t.name, o.name) && sameName(t.schema, o.schema) && sameName(t.db, o.db.Name()) {
+			if t.source != nil && t.source.t != nil && sc.c.same(t.name, o.name) && sc.c.same(t.schema, o.schema) && sameName(t.db, o.db.Name()) {
 				return i
 			}
 		}
@@ -186,7 +186,7 @@ func (sc *scope) setters(t *target, cols map[string]int, clauses []ast.SetClause
 		ids := x.Column.MultiPartIdentifier.Identifiers
 		i, err := t.column(ids[len(ids)-1].Value)
 		if cols != nil {
-			i, err = through(cols, ids[len(ids)-1].Value)
+			i, err = sc.c.through(cols, ids[len(ids)-1].Value)
 		}
 		if err != nil {
 			return nil, err

@@ -96,7 +96,12 @@ func (s *Session) parseDecls(decl string) ([]Param, error) {
 
 // dynamic runs a text with parameters (sp_executesql) in a scope of its own; output parameters come back.
 func (r *run) dynamic(text string, params []Param) ([]Param, error) {
-	out, err := r.dynamicIn(text, params)
+	var out []Param
+	err := r.inner(func(in *run) error {
+		var err error
+		out, err = in.dynamicIn(text, params)
+		return err
+	}, r.sink)
 	if err := r.settle(err); err != nil {
 		return nil, err
 	}

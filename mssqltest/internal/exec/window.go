@@ -14,6 +14,17 @@ import (
 // read from slots behind those of the aggregates.
 type windowing struct{ calls []*windowCall }
 
+// counts reports whether all calls only number the rows as they come, ROW_NUMBER() OVER (ORDER BY (SELECT NULL)): these need
+// not see all rows first.
+func (w *windowing) counts() bool {
+	for _, c := range w.calls {
+		if c.name != "ROW_NUMBER" || len(c.partition) > 0 || !c.constant {
+			return false
+		}
+	}
+	return true
+}
+
 // windowCall is one function with its OVER clause.
 type windowCall struct {
 	name      string
@@ -24,6 +35,7 @@ type windowCall struct {
 	rows      bool // ROWS or RANGE frame that is not the default
 	whole     bool // the frame is the whole partition
 	slot      int  // among the windows
+	constant  bool // ORDER BY reads no column
 }
 
 var rankingFuncs = wordSet("ROW_NUMBER RANK DENSE_RANK NTILE LAG LEAD FIRST_VALUE LAST_VALUE PERCENT_RANK CUME_DIST")
@@ -47,6 +59,8 @@ func (sc *scope) window(x *ast.FunctionCall) (*expr, error) {
 		}
 		w.partition = append(w.partition, e)
 	}
+	reads, volatile := sc.reads, sc.volatile
+	sc.reads, sc.volatile = 0, false
 	if ob := x.OverClause.OrderByClause; ob != nil {
 		for _, o := range ob.OrderByElements {
 			e, err := sc.scalar(o.Expression)
@@ -56,6 +70,8 @@ func (sc *scope) window(x *ast.FunctionCall) (*expr, error) {
 			w.order = append(w.order, sortKey{e, descending(o)})
 		}
 	}
+	w.constant = sc.reads == 0 && !sc.volatile
+	sc.reads, sc.volatile = sc.reads|reads, sc.volatile || volatile
 	typ, nullable := value.Type{ID: value.BigInt}, false
 	switch {
 	case rankingFuncs[w.name]:

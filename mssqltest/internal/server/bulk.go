@@ -53,13 +53,24 @@ func (c *conn) bulkRows(req *request, s *sink) (after func(), err error) {
 		}
 		return after, report(s, err)
 	}
-	n, err := c.load(req, b)
+	defer b.Abort()
+	var n int64
+	err = c.traced(s, tds.EnvRollbackTran, func() error {
+		if n, err = c.load(req, b); err != nil {
+			if rerr := b.Fail(err); rerr != nil {
+				return rerr
+			}
+		}
+		return err
+	})
 	if err != nil {
-		b.Abort()
 		if derr := req.body.discard(); derr != nil && !errors.Is(derr, io.EOF) {
 			return after, derr
 		}
-		return after, report(s, err)
+		if err := report(s, err); err != nil || !b.Terminates(err) {
+			return after, err
+		}
+		return after, s.Message(sqlerr.New(3621))
 	}
 	s.done(tds.Done{Token: tds.TokenDone, Status: tds.DoneCount, CurCmd: exec.CmdBulk, RowCount: uint64(n)})
 	return after, nil

@@ -3,6 +3,7 @@ package server
 import (
 	"bufio"
 	"context"
+	"log"
 	"net"
 	"sync/atomic"
 	"time"
@@ -77,7 +78,7 @@ func (c *conn) serve() {
 		return
 	}
 	_ = c.nc.SetDeadline(time.Time{})
-	defer c.session.Close()
+	defer c.endSession()
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
@@ -94,6 +95,16 @@ func (c *conn) serve() {
 		}
 		c.requests.next()
 	}
+}
+
+// endSession closes the session, also when a fault has left it in a state that it cannot be closed from.
+func (c *conn) endSession() {
+	defer func() {
+		if v := recover(); v != nil {
+			log.Printf("mssqltest: connection %d: closing session: %v", c.id, v)
+		}
+	}()
+	c.session.Close()
 }
 
 // Write sends bytes of an answer, at the rate that the server allows and up to where a rule cuts them off.

@@ -3,6 +3,8 @@ package server
 import (
 	"errors"
 	"io"
+	"log"
+	"runtime/debug"
 
 	"example.com/mssqlcdc/internal/tds"
 	"example.com/mssqlcdc/mssqltest/internal/exec"
@@ -13,7 +15,13 @@ import (
 const requestLimit = 128 << 20
 
 // handle works off one message; false ends the connection.
-func (c *conn) handle(req *request) bool {
+func (c *conn) handle(req *request) (ok bool) {
+	defer func() {
+		if v := recover(); v != nil {
+			c.panicked(v)
+			ok = false
+		}
+	}()
 	c.messages++
 	if c.session.Killed() {
 		return false
@@ -44,6 +52,20 @@ func (c *conn) handle(req *request) bool {
 		return false
 	}
 	return c.finish(req, s, after, err)
+}
+
+// panicked ends a connection whose request met a fault of the stand-in, as a server ends one after an exception: the others
+// go on.
+func (c *conn) panicked(v any) {
+	log.Printf("mssqltest: connection %d: panic: %v\n%s", c.id, v, debug.Stack())
+	defer func() { _ = recover() }()
+	c.w.Reset(c)
+	c.reply.begin()
+	s := &sink{c: c, r: &c.reply}
+	if s.Message(sqlerr.Newf(17310, 20, "mssqltest met a fault of its own and ends the connection: %v", v)) == nil {
+		s.endBatch()
+		_ = c.reply.finish()
+	}
 }
 
 // errDropped leaves a message without an answer.

@@ -1,6 +1,7 @@
 package value
 
 import (
+	"strings"
 	"example.com/mssqlcdc/mssqltest/internal/collate"
 	"example.com/mssqlcdc/mssqltest/internal/sqlerr"
 )
@@ -132,10 +133,22 @@ func (c converter) to(v Value, from, to Type) (Value, error) {
 	return Value{}, errExplicit(from, to)
 }
 
+// withoutDeclaration takes the XML declaration off a document: xml keeps the content alone.
+func withoutDeclaration(s string) string {
+	t := strings.TrimLeft(s, " \t\r\n")
+	if len(t) < 6 || !strings.HasPrefix(t, "<?xml") || !strings.ContainsRune(" \t\r\n", rune(t[5])) {
+		return s
+	}
+	if _, rest, ok := strings.Cut(t, "?>"); ok {
+		return strings.TrimLeft(rest, " \t\r\n")
+	}
+	return s
+}
+
 func (c converter) toXML(v Value, from Type) (Value, error) {
 	if from.IsBinary() {
 		s, err := xmlFromBytes(v.s)
-		return NewString(XML, s), err
+		return NewString(XML, withoutDeclaration(s)), err
 	}
-	return NewString(XML, v.s), nil
+	return NewString(XML, withoutDeclaration(v.s)), nil
 }
