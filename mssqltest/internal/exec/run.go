@@ -38,6 +38,7 @@ type run struct {
 	result        value.Value // RETURN of a scalar function
 	fn            *function
 	insertExec    bool // the results of an INSERT … EXEC are being collected
+	remote        bool // a text that the client has sent with parameters
 	trig          *triggerRun
 }
 

@@ -198,7 +198,7 @@ func (r *run) inTx(fn func() error, writes bool) error {
 	}
 	if saved == nil {
 		r.s.stats.RowsExamined = examined
-		if h := r.s.in.Stats; h != nil && r.parent == nil {
+		if h := r.s.in.Stats; h != nil && (r.parent == nil || r.remote) {
 			h(StatementStats{SPID: r.s.spid, Text: r.text(), RowsExamined: examined, RowsReturned: returned, Duration: time.Since(began)})
 		}
 	}

@@ -98,6 +98,7 @@ func (s *Session) parseDecls(decl string) ([]Param, error) {
 func (r *run) dynamic(text string, params []Param) ([]Param, error) {
 	var out []Param
 	err := r.inner(func(in *run) error {
+		in.remote = true
 		var err error
 		out, err = in.dynamicIn(text, params)
 		return err
