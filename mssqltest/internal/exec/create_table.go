@@ -50,6 +50,9 @@ func (r *run) definition(st ast.Statement) (func() error, bool) {
 	if run, ok := r.triggerStatement(st); ok {
 		return run, true
 	}
+	if run, ok := r.sequenceStatement(st); ok {
+		return run, true
+	}
 	if run, ok := r.databaseStatement(st); ok {
 		return run, true
 	}

@@ -81,6 +81,8 @@ func (sc *scope) scalar(n ast.ScalarExpression) (*expr, error) {
 		return sc.odbcCall(x)
 	case *ast.AtTimeZoneCall:
 		return sc.atTimeZone(x)
+	case *ast.NextValueForExpression:
+		return sc.nextValue(x)
 	case *ast.IdentifierLiteral:
 		return nil, sqlerr.New(207, x.Value)
 	}

@@ -39,8 +39,8 @@ var globals = map[string]globalVar{
 	"@@MICROSOFTVERSION": intGlobal(func(*run) int64 { return 0x100003E8 }),
 	"@@MAX_CONNECTIONS":  intGlobal(func(*run) int64 { return 32767 }),
 	"@@CONNECTIONS":      intGlobal(func(*run) int64 { return 1 }),
-	"@@FETCH_STATUS":     intGlobal(func(*run) int64 { return 0 }),
-	"@@CURSOR_ROWS":      intGlobal(func(*run) int64 { return 0 }),
+	"@@FETCH_STATUS":     intGlobal(func(r *run) int64 { return r.s.fetchStatus }),
+	"@@CURSOR_ROWS":      intGlobal(func(r *run) int64 { return r.s.cursorRows }),
 	"@@OPTIONS":          intGlobal(func(r *run) int64 { return r.s.optionBits() }),
 	"@@DBTS": {fixedType(value.Type{ID: value.VarBinary, Len: 8}), func(r *run) value.Value {
 		b := r.s.db.LastRowVersion()

@@ -40,7 +40,7 @@ func TestWrongStatements(t *testing.T) {
 		{"CREATE TABLE t", 102},
 		{"CREATE TABLE t (", 102},
 		{"CREATE TABLE t (a)", 102},
-		{"CREATE TABLE t (a int,)", 102},
+		{"CREATE TABLE t (a int,,)", 102},
 		{"DROP TABLE", 102},
 		{"SELECT 1 2", 102},
 		{"SELECT (1", 102},

@@ -143,7 +143,7 @@ func (s *Session) hasPermission(db *storage.Database, class string, obj *storage
 			return false
 		}
 		granted = granted || in("db_datawriter")
-	case "ALTER", "CREATE TABLE", "CREATE VIEW", "CREATE PROCEDURE", "CREATE FUNCTION", "CREATE SCHEMA", "CREATE TYPE", "CREATE SYNONYM":
+	case "ALTER", "CREATE TABLE", "CREATE VIEW", "CREATE PROCEDURE", "CREATE FUNCTION", "CREATE SCHEMA", "CREATE TYPE", "CREATE SYNONYM", "CREATE SEQUENCE":
 		granted = granted || in("db_ddladmin")
 	}
 	return granted

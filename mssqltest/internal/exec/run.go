@@ -40,6 +40,7 @@ type run struct {
 	insertExec    bool // the results of an INSERT … EXEC are being collected
 	remote        bool // a text that the client has sent with parameters
 	trig          *triggerRun
+	cursors       map[string]*cursor // local ones
 }
 
 // statement is one statement being run.
@@ -51,10 +52,12 @@ type statement struct {
 
 // variable is a declared variable or parameter; table is set for a table variable.
 type variable struct {
-	name  string
-	typ   value.Type
-	val   value.Value
-	table *memTable
+	name     string
+	typ      value.Type
+	val      value.Value
+	table    *memTable
+	isCursor bool
+	cursor   *cursor // nil while none is allocated
 }
 
 // errAborted ends a batch whose error has been reported.

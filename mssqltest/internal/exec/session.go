@@ -55,6 +55,9 @@ type Session struct {
 	lastError                   int32
 	raised                      *sqlerr.Error // by RAISERROR, which XACT_ABORT does not heed
 	origin                      origin
+	cursors                     map[string]*cursor // global ones
+	fetchStatus                 int64
+	cursorRows                  int64
 	stats                       StatementStats
 	contextInfo                 []byte
 
@@ -69,6 +72,7 @@ func (in *Instance) NewSession(o SessionOptions) (*Session, error) {
 	s := &Session{
 		in: in, login: o.Login, app: o.AppName, host: o.HostName, readOnly: o.ReadOnlyIntent, replica: o.Replica,
 		loginTime: time.Now(), opt: defaultOptions(), handles: map[int32]*prepared{}, identIns: map[int32]bool{},
+		cursors: map[string]*cursor{},
 	}
 	if s.login == "" {
 		s.login = "sa"
@@ -123,6 +127,7 @@ func (s *Session) Reset(ctx context.Context, keepTran bool) {
 		s.opt.Isolation = iso
 	}
 	s.handles = map[int32]*prepared{}
+	s.cursors, s.fetchStatus, s.cursorRows = map[string]*cursor{}, 0, 0
 	s.identIns = map[int32]bool{}
 	s.lastIdentity, s.batchIdentity = value.Value{}, value.Value{}
 	s.contextInfo = nil

@@ -53,6 +53,9 @@ func (r *run) simple(st ast.Statement) error {
 	if run, ok := r.sessionStatement(st); ok {
 		return run()
 	}
+	if run, ok := r.cursorStatement(st); ok {
+		return run()
+	}
 	if run, ok := r.definition(st); ok {
 		return run()
 	}

@@ -41,7 +41,7 @@ func tokenize(text string) ([]token, error) {
 		if t.Type == parser.TokenEOF {
 			return toks, nil
 		}
-		if t.Type == parser.TokenError {
+		if t.Type == parser.TokenError && !negated(text[t.Pos+skew:]) {
 			return nil, near102(t.Literal)
 		}
 		tk := token{kind: t.Type, text: t.Literal, pos: t.Pos + skew}
@@ -55,6 +55,11 @@ func tokenize(text string) ([]token, error) {
 		}
 		toks = append(toks, tk)
 	}
+}
+
+// negated reports whether a text begins with !=, !< or !>, whose sign the lexer does not know and the parser does.
+func negated(s string) bool {
+	return len(s) > 1 && s[0] == '!' && strings.IndexByte("=<>", s[1]) >= 0
 }
 
 func isASCII(s string) bool {

@@ -12,6 +12,12 @@ import (
 func (r *run) declare(x *ast.DeclareVariableStatement) error {
 	for _, d := range x.Declarations {
 		name := d.VariableName.Value
+		if d.DataType != nil && strings.EqualFold(d.DataType.SqlDataTypeOption, "Cursor") {
+			if r.lookup(name) == nil {
+				r.vars[strings.ToLower(name)] = &variable{name: name, isCursor: true}
+			}
+			continue
+		}
 		t, err := r.compiler().typeOf(d.DataType, false)
 		if err != nil {
 			return err
@@ -47,10 +53,16 @@ func (r *run) declareTable(b *ast.DeclareTableVariableBody) error {
 
 // setVariable is SET @v = expression.
 func (r *run) setVariable(x *ast.SetVariableStatement) error {
-	if x.CursorDefinition != nil || x.FunctionCallExists || x.Identifier != nil {
-		return notSupported("SET of a cursor or of a member")
+	if x.FunctionCallExists || x.Identifier != nil {
+		return notSupported("SET of a member")
 	}
 	v := r.lookup(x.Variable.Name)
+	if v != nil && v.isCursor {
+		return r.setCursor(v, x)
+	}
+	if x.CursorDefinition != nil {
+		return sqlerr.New(137, x.Variable.Name)
+	}
 	if v == nil || v.table != nil {
 		return sqlerr.New(137, x.Variable.Name)
 	}

@@ -77,7 +77,7 @@ func (v *verifier) pairs() error {
 			if depth--; depth < 0 {
 				return v.errAt(t)
 			}
-			if i > 0 && v.toks[i-1].text == "," {
+			if i > 0 && v.toks[i-1].text == "," && !v.elements(i) {
 				return v.errAt(t)
 			}
 		case ".":
@@ -94,6 +94,27 @@ func (v *verifier) pairs() error {
 		return v.errAt(v.toks[len(v.toks)-1])
 	}
 	return nil
+}
+
+// elements reports whether the parenthesis that closes at i is the element list of CREATE TABLE, which may end with a comma.
+func (v *verifier) elements(i int) bool {
+	depth := 0
+	for ; i >= 0; i-- {
+		switch v.toks[i].text {
+		case ")":
+			depth++
+		case "(":
+			if depth--; depth == 0 {
+				for i--; i > 0 && (v.toks[i].kind == parser.TokenIdent || v.toks[i].text == "."); i-- {
+					if v.toks[i].is("TABLE") {
+						return true
+					}
+				}
+				return i >= 0 && v.toks[i].is("TABLE")
+			}
+		}
+	}
+	return false
 }
 
 // statement checks one statement with its tokens, then the statements inside it.

@@ -20,6 +20,9 @@ const (
 		is_not_for_replication bit, is_instead_of_trigger bit`
 	triggerEventColumns = `object_id int, type int, type_desc nvarchar(60)?, is_first bit?, is_last bit?, event_group_type int?,
 		event_group_type_desc nvarchar(60)?, is_trigger_event bit?`
+	sequenceColumns = objectColumns + `, start_value sql_variant, increment sql_variant, minimum_value sql_variant, maximum_value sql_variant,
+		is_cycling bit?, is_cached bit?, cache_size int?, system_type_id tinyint, user_type_id int, precision tinyint, scale tinyint?,
+		current_value sql_variant, is_exhausted bit, last_used_value sql_variant?`
 	synonymColumns = objectColumns + `, base_object_name nvarchar(1035)?`
 	schemaColumns  = `name sysname, schema_id int, principal_id int?`
 	moduleColumns  = `object_id int, definition nvarchar(max)?, uses_ansi_nulls bit?, uses_quoted_identifier bit?, is_schema_bound bit?,

@@ -32,7 +32,7 @@ func (r registrar) serverViews() {
 	r.empty("sys", "security_policies", objectColumns+`, is_enabled bit, is_not_for_replication bit, uses_database_collation bit?, is_schema_bound bit`)
 	r.empty("sys", "security_predicates", `object_id int, security_predicate_id int, target_object_id int, predicate_definition nvarchar(max)?, predicate_type int?, predicate_type_desc nvarchar(60)?, operation int?, operation_desc nvarchar(60)?`)
 	r.empty("sys", "partition_schemes", `name sysname, data_space_id int, type char(2), type_desc nvarchar(60)?, is_default bit?, is_system bit?, function_id int`)
-	r.empty("sys", "sequences", objectColumns+`, start_value sql_variant, increment sql_variant, minimum_value sql_variant, maximum_value sql_variant, is_cycling bit?, is_cached bit?, cache_size int?, current_value sql_variant`)
+	r.view("sys", "sequences", sequenceColumns, (*source).sequences)
 	r.empty("sys", "periods", `name sysname, period_type tinyint?, period_type_desc nvarchar(60)?, object_id int, start_column_id int, end_column_id int`)
 }
 

@@ -20,3 +20,11 @@ func TestTriggersInTheCatalog(t *testing.T) {
 	s.exec(`DROP TABLE dbo.p`)
 	s.want(`SELECT COUNT(*) FROM sys.triggers`, "0")
 }
+
+func TestSequencesInTheCatalog(t *testing.T) {
+	s := newServer(t)
+	s.exec(`CREATE SEQUENCE dbo.sq AS smallint START WITH 3 INCREMENT BY 2 MAXVALUE 9`)
+	s.want(`SELECT NEXT VALUE FOR sq`, "3")
+	s.want(`SELECT NEXT VALUE FOR sq`, "5")
+	s.want(`SELECT name, type, CAST(start_value AS int), CAST(current_value AS int), CAST(maximum_value AS int), TYPE_NAME(user_type_id) FROM sys.sequences`, "sq|SO|3|5|9|smallint")
+}

@@ -1,9 +1,10 @@
 package value
 
 import (
+	"strings"
+
 	"example.com/mssqlcdc/mssqltest/internal/collate"
 	"example.com/mssqlcdc/mssqltest/internal/sqlerr"
-	"strings"
 )
 
 // Convert is CAST and CONVERT: v, of type from, as a value of type to. Text and binary values that are too long are cut.
