@@ -93,3 +93,25 @@ func TestDashboard(t *testing.T) {
 		}
 	}
 }
+
+// The status page names metrics that the code makes.
+func TestStatusPageNames(t *testing.T) {
+	text, err := os.ReadFile("cmd/mssqlcdc/status.html")
+	if err != nil {
+		t.Fatal(err)
+	}
+	made := metricsOfCode(t)
+	_, script, _ := strings.Cut(string(text), "function draw(")
+	input, output, _ := strings.Cut(script, `now.get("mssql_bulk_")]`)
+	for prefix, part := range map[string]string{"mssql_cdc_": input, "mssql_bulk_": output} {
+		found := regexp.MustCompile(`\b(?:v|all)\.([a-z_]+)|, "([a-z_]+)"\)`).FindAllStringSubmatch(part, -1)
+		if len(found) < 5 {
+			t.Errorf("only %d metrics %s were found in the page", len(found), prefix)
+		}
+		for _, m := range found {
+			if name := prefix + m[1] + m[2]; made[name] == "" {
+				t.Errorf("the page shows %s, and the code makes no such metric", name)
+			}
+		}
+	}
+}

@@ -228,7 +228,7 @@ var otherNames = map[string][]string{
 	"Debezium":               {"ts_ms"},
 	"values of fields":       {"snapshot_and_stream", "snapshot_only"},
 	"Redpanda Connect":       {"use_histogram_timing"},
-	"Benthos":                {"parquet_encode", "schema_registry_encode", "schema_metadata", "pipeline.threads", "threads"},
+	"Benthos":                {"parquet_encode", "schema_registry_encode", "schema_metadata", "pipeline.threads", "threads", "http.address"},
 	"SQL Server": {
 		"sql_variant",
 	},

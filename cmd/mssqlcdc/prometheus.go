@@ -24,7 +24,7 @@ const (
 
 func prometheusSpec() *service.ConfigSpec {
 	return service.NewConfigSpec().
-		Summary("Serves metrics in the Prometheus text format at /metrics of the HTTP server.").
+		Summary("Serves metrics in the Prometheus text format at /metrics of the HTTP server, and a status page for browsers at /stats.").
 		Fields(
 			service.NewFloatListField(promFieldBuckets).
 				Description("Upper bounds, in seconds, of the histograms that timings become. Their order does not matter. Empty is the client library's default.").
@@ -90,9 +90,9 @@ func newPromExporter(conf *service.ParsedConfig, log *service.Logger) (*promExpo
 	return p, nil
 }
 
-// HandlerFunc is what Benthos serves at /metrics.
+// HandlerFunc is what Benthos serves at /metrics and /stats.
 func (p *promExporter) HandlerFunc() http.HandlerFunc {
-	return promhttp.HandlerFor(p.reg, promhttp.HandlerOpts{}).ServeHTTP
+	return orStatusPage(promhttp.HandlerFor(p.reg, promhttp.HandlerOpts{}))
 }
 
 // Close has nothing to free: the registry goes with the exporter.
