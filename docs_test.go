@@ -226,9 +226,11 @@ var otherNames = map[string][]string{
 	"operations of messages": {"update_before", "update_after", "snapshot_begin", "snapshot_end", "incremental_begin", "incremental_end"},
 	"messages of Arrow":      {"first_lsn", "last_lsn"},
 	"Debezium":               {"ts_ms"},
-	"values of fields":       {"snapshot_and_stream", "snapshot_only"},
-	"Redpanda Connect":       {"use_histogram_timing"},
-	"Benthos":                {"parquet_encode", "schema_registry_encode", "schema_metadata", "pipeline.threads", "threads", "http.address"},
+	"values of fields":       {"snapshot_and_stream", "snapshot_only", "add_column", "insert_if_complete", "delete_missing"},
+	"Redpanda Connect":       {"use_histogram_timing", "kafka_franz"},
+	"Kafka": {"kafka_topic", "kafka_partition", "kafka_offset", "kafka_key", "kafka_timestamp_ms", "kafka_timestamp_unix", "kafka_tombstone_message", "kafka_lag", "redpanda_lag",
+		"read_committed", "read_uncommitted", "murmur2_hash", "least_backup", "round_robin"},
+	"Benthos": {"parquet_encode", "schema_registry_encode", "schema_metadata", "pipeline.threads", "threads", "http.address"},
 	"SQL Server": {
 		"sql_variant",
 	},
@@ -255,6 +257,13 @@ func TestNamesInPages(t *testing.T) {
 	walk("", cdcDoc(t).Config.Children)
 	input := maps.Clone(top)
 	walk("", bulkDoc(t).Config.Children)
+	kafkaIn, _ := service.GlobalEnvironment().GetInputConfig("redpanda")
+	kafkaOut, _ := service.GlobalEnvironment().GetOutputConfig("redpanda")
+	for _, c := range []*service.ConfigView{kafkaIn, kafkaOut} {
+		ours := maps.Clone(top) // their fields are not ours in "field: value"
+		walk("", docOf(t, c).Config.Children)
+		top = ours
+	}
 	for _, n := range slices.Concat(extraMetadata, []string{"operation", "database_schema", "table", "lsn", "commit_ts_ms", "event_id", "key", "schema", "unchanged_columns", "before"}) {
 		known[n] = true
 	}
