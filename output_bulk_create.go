@@ -118,7 +118,7 @@ func declarationOfArrow(f arrow.Field) string {
 	if err != nil {
 		t, err = sqltype.FromExportedField(f)
 	}
-	if err == nil && t.Kind() != sqltype.Variant && t.Kind() != sqltype.RowVersion {
+	if err == nil && t.Kind() != sqltype.RowVersion {
 		return t.ColumnDeclaration()
 	}
 	switch t := f.Type.(type) {

@@ -1,10 +1,12 @@
 package bulkload
 
 import (
+	"encoding/binary"
 	"fmt"
 
 	"github.com/apache/arrow-go/v18/arrow"
 
+	"example.com/mssqlcdc/internal/body"
 	"example.com/mssqlcdc/internal/sqltype"
 )
 
@@ -40,8 +42,8 @@ const (
 	opNested
 	opBinary
 	opGUID
-	opGUIDText
 	opVariant
+	opParse // text for a column of another kind
 )
 
 // column is how the values of a field become the cells of a column.
@@ -52,6 +54,8 @@ type column struct {
 	op       op
 	nullable bool
 	null     []byte
+	nullBits uint64 // the same, for one write of eight bytes
+	nullSize int
 	lossy    Lossy
 	src      source
 	perDay   int64 // units of the source in a day
@@ -60,6 +64,7 @@ type column struct {
 	plain    bool  // opText into nvarchar or nchar
 	vec      vector
 	scratch  []byte
+	parser   *body.Parser // opParse
 }
 
 // newColumn pairs a field with a column.
@@ -76,10 +81,16 @@ func newColumn(field int, f arrow.Field, t *TargetColumn, lossy Lossy) (*column,
 		return nil, err
 	}
 	c := &column{name: t.Name, typ: t.Type, field: field, nullable: t.Type.Nullable, null: w.nullCell(), lossy: lossy, src: src, wire: w}
+	var bits [8]byte
+	c.nullSize = copy(bits[:], c.null)
+	c.nullBits = binary.LittleEndian.Uint64(bits[:])
 	c.perDay = 86_400 * pow10i[src.digits]
 	var why string
 	if c.op, why = c.choose(f); why != "" {
 		return nil, fmt.Errorf("a field of type %s cannot be stored in %s: %s", src.text, t.Type, why)
+	}
+	if c.op == opParse {
+		c.perDay = 86_400 * pow10i[c.src.digits]
 	}
 	return c, nil
 }
@@ -88,6 +99,11 @@ func newColumn(field int, f arrow.Field, t *TargetColumn, lossy Lossy) (*column,
 func (c *column) choose(f arrow.Field) (op, string) {
 	if c.src.family == famNull {
 		return opNull, ""
+	}
+	if c.src.family == famText && c.wire.form != formUTF16 && c.wire.form != formNarrow && c.wire.form != formVariant {
+		c.src.parsesInto(c.typ.Kind())
+		c.parser = c.newParser()
+		return opParse, ""
 	}
 	switch c.wire.form {
 	case formInt, formBit, formFloat, formDecimal, formMoney:
@@ -110,10 +126,7 @@ func (c *column) choose(f arrow.Field) (op, string) {
 		}
 		return 0, "it is no instant"
 	case formGUID:
-		switch {
-		case c.src.family == famText:
-			return opGUIDText, ""
-		case c.src.family == famBinary && (c.src.width == 16 || c.src.width == 0):
+		if c.src.family == famBinary && (c.src.width == 16 || c.src.width == 0) {
 			return opGUID, ""
 		}
 		return 0, "it is neither text nor 16 bytes"

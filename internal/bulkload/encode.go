@@ -116,7 +116,9 @@ func (e *encoder) row(buf []byte, row int) ([]byte, int, error) {
 			if !c.nullable {
 				return buf, i, errNull
 			}
-			buf = append(buf, c.null...)
+			n := len(buf)
+			binary.LittleEndian.PutUint64(buf[n:n+8], c.nullBits)
+			buf = buf[:n+c.nullSize]
 			continue
 		}
 		switch c.op {
@@ -175,15 +177,15 @@ func (e *encoder) row(buf []byte, row int) ([]byte, int, error) {
 			buf = putDateTime2(buf, days, tod*c.mult, c.wire.info.Size)
 		case opText:
 			s := v.bytesAt(j)
-			plain := false
 			if c.plain {
-				buf, plain = c.plainText(buf, s)
-			}
-			if !plain {
-				var err error
-				if buf, err = c.appendText(buf, s); err != nil {
-					return buf, i, err
+				var ok bool
+				if buf, ok = c.plainText(buf, s, room); ok {
+					continue
 				}
+			}
+			var err error
+			if buf, err = c.appendText(buf, s); err != nil {
+				return buf, i, err
 			}
 			buf = reserve(buf, room)
 		default:
@@ -248,12 +250,8 @@ func (c *column) append(buf []byte, j int) ([]byte, error) {
 		return c.appendMoment(buf, c.momentOf(v.i64[j]))
 	case opGUID:
 		return appendGUID(buf, v.bytesAt(j))
-	case opGUIDText:
-		g, err := parseGUID(v.bytesAt(j))
-		if err != nil {
-			return buf, err
-		}
-		return appendGUID(buf, g[:])
+	case opParse:
+		return c.appendParsed(buf, v.bytesAt(j))
 	case opNested:
 		text, err := v.jsonAt(j)
 		if err != nil {

@@ -144,15 +144,20 @@ func (c *column) appendInt(buf []byte, j int) ([]byte, error) {
 	} else if !ok || i < c.wire.min || i > c.wire.max {
 		return buf, c.numberRange(j)
 	}
+	return c.putInt(buf, i), nil
+}
+
+// putInt adds a number that the type has.
+func (c *column) putInt(buf []byte, i int64) []byte {
 	switch c.wire.size {
 	case 1:
-		return append(buf, 1, byte(i)), nil
+		return append(buf, 1, byte(i))
 	case 2:
-		return append(buf, 2, byte(i), byte(i>>8)), nil
+		return append(buf, 2, byte(i), byte(i>>8))
 	case 4:
-		return append(buf, 4, byte(i), byte(i>>8), byte(i>>16), byte(i>>24)), nil
+		return append(buf, 4, byte(i), byte(i>>8), byte(i>>16), byte(i>>24))
 	}
-	return binary.LittleEndian.AppendUint64(append(buf, 8), uint64(i)), nil
+	return binary.LittleEndian.AppendUint64(append(buf, 8), uint64(i))
 }
 
 // appendBit takes true, false, 0 and 1.
@@ -173,7 +178,11 @@ func (c *column) appendMoney(buf []byte, j int) ([]byte, error) {
 	if err != nil {
 		return buf, err
 	}
-	return tds.AppendMoney(append(buf, byte(c.wire.size)), i, c.wire.size), nil
+	return c.putMoney(buf, i), nil
+}
+
+func (c *column) putMoney(buf []byte, i int64) []byte {
+	return tds.AppendMoney(append(buf, byte(c.wire.size)), i, c.wire.size)
 }
 
 // appendDecimal adds a sign and a magnitude.

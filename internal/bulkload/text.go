@@ -16,13 +16,23 @@ const nonASCII = 0x8080808080808080
 // returns its place, len(s) if there is none.
 func appendUTF16(dst, s []byte) ([]byte, int) {
 	n := len(dst)
-	if need := n + 2*len(s); need > cap(dst) {
-		bigger := make([]byte, n, max(need, 2*cap(dst)))
+	dst = room(dst, 2*len(s))
+	o, i := putUTF16(dst[n:n+2*len(s)], s)
+	return dst[:n+o], i
+}
+
+// room makes room for n more bytes.
+func room(dst []byte, n int) []byte {
+	if need := len(dst) + n; need > cap(dst) {
+		bigger := make([]byte, len(dst), max(need, 2*cap(dst)))
 		copy(bigger, dst)
-		dst = bigger
+		return bigger
 	}
-	out := dst[n : n+2*len(s)]
-	o, i := 0, 0
+	return dst
+}
+
+// putUTF16 writes the UTF-16LE of UTF-8 and counts what was written and what was read.
+func putUTF16(out, s []byte) (o, i int) {
 	for i < len(s) {
 		for len(s)-i >= 8 {
 			x := binary.LittleEndian.Uint64(s[i:])
@@ -47,7 +57,7 @@ func appendUTF16(dst, s []byte) ([]byte, int) {
 			}
 			r, w := utf8.DecodeRune(s[i:])
 			if r == utf8.RuneError && w == 1 {
-				return dst[:n+o], i
+				return o, i
 			}
 			i += w
 			if r >= 0x10000 {
@@ -59,7 +69,7 @@ func appendUTF16(dst, s []byte) ([]byte, int) {
 			o += 2
 		}
 	}
-	return dst[:n+o], i
+	return o, i
 }
 
 // widen spreads four bytes over eight.
@@ -72,9 +82,9 @@ func widen(x uint64) uint64 {
 // image (2.2.5.5.2.3 Data Type Dependent Data Streams).
 const longStart = "\x10\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF" + "\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF"
 
-// plpStart is a length that is not told and the place for the one chunk's
-// (2.2.5.2.3 Partially Length-prefixed Bytes).
-const plpStart = "\xFE\xFF\xFF\xFF\xFF\xFF\xFF\xFF" + "\x00\x00\x00\x00"
+// plpUnknown stands for the length of a value whose one chunk tells it (2.2.5.2.3
+// Partially Length-prefixed Bytes).
+const plpUnknown = 0xFFFFFFFFFFFFFFFE
 
 // open begins the cell of a variable-length column; the place where its bytes
 // begin is returned. close fills the length in.
@@ -83,7 +93,7 @@ func (w *wire) open(buf []byte) ([]byte, int) {
 	case frameShort:
 		buf = append(buf, 0, 0)
 	case framePLP:
-		buf = append(buf, plpStart...)
+		buf = append(binary.LittleEndian.AppendUint64(buf, plpUnknown), 0, 0, 0, 0)
 	case frameLong:
 		buf = append(buf, longStart...)
 		buf = append(buf, 0, 0, 0, 0)
@@ -157,27 +167,31 @@ func (c *column) appendText(buf, s []byte) ([]byte, error) {
 }
 
 // plainText adds a cell of nvarchar or nchar, if the text is one that needs no
-// decision.
-func (c *column) plainText(buf, s []byte) ([]byte, bool) {
+// decision, and leaves room behind it.
+func (c *column) plainText(buf, s []byte, behind int) ([]byte, bool) {
 	at := len(buf)
+	buf = room(buf, 2*len(s)+16+behind)
 	if c.wire.frame == framePLP {
 		if len(s) == 0 || len(s) > math.MaxInt32/2 {
 			return buf, false
 		}
-		buf, read := appendUTF16(append(buf, plpStart...), s)
+		out := buf[at : at+2*len(s)+16]
+		n, read := putUTF16(out[12:], s)
 		if read < len(s) {
-			return buf[:at], false
+			return buf, false
 		}
-		binary.LittleEndian.PutUint32(buf[at+8:], uint32(len(buf)-at-len(plpStart)))
-		return append(buf, 0, 0, 0, 0), true
+		binary.LittleEndian.PutUint64(out, plpUnknown)
+		binary.LittleEndian.PutUint32(out[8:], uint32(n))
+		binary.LittleEndian.PutUint32(out[12+n:], 0)
+		return buf[:at+16+n], true
 	}
-	buf, read := appendUTF16(append(buf, 0, 0), s)
-	n := len(buf) - at - 2
+	out := buf[at : at+2*len(s)+2]
+	n, read := putUTF16(out[2:], s)
 	if read < len(s) || n > c.wire.size {
-		return buf[:at], false
+		return buf, false
 	}
-	binary.LittleEndian.PutUint16(buf[at:], uint16(n))
-	return buf, true
+	binary.LittleEndian.PutUint16(out, uint16(n))
+	return buf[:at+2+n], true
 }
 
 // checkNarrow sees that a column of a code page, whose cells are sent as UTF-16,

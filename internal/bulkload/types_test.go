@@ -12,16 +12,18 @@ import (
 	"example.com/mssqlcdc/mssqltest"
 )
 
-// cases are values of an Arrow type in the text that array.FromJSON and builders
+// typeCase is values of an Arrow type in the text that array.FromJSON and builders
 // read, and what a column holds of them; "!" begins a part of the error instead.
-var typeCases = []struct {
+type typeCase struct {
 	name   string
 	column string
 	field  arrow.DataType
 	values []string
 	want   []string
 	lossy  bulkload.Lossy
-}{
+}
+
+var typeCases = []typeCase{
 	{"bool to bit", "bit", arrow.FixedWidthTypes.Boolean, []string{"true", "false"}, []string{"1", "0"}, bulkload.Lossy{}},
 	{"int to bit", "bit", arrow.PrimitiveTypes.Int32, []string{"1", "0", "2"}, []string{"1", "0", "!neither 0 nor 1"}, bulkload.Lossy{}},
 	{"uint8 to tinyint", "tinyint", arrow.PrimitiveTypes.Uint8, []string{"0", "255"}, []string{"0", "255"}, bulkload.Lossy{}},
@@ -89,7 +91,7 @@ var typeCases = []struct {
 	{"string to varchar of UTF-8", "varchar(3) COLLATE Latin1_General_100_CI_AS_SC_UTF8", arrow.BinaryTypes.String, []string{`"€"`, `"é€"`}, []string{"€", "!5 bytes is longer than varchar(3)"}, bulkload.Lossy{}},
 	{"string to varchar(max)", "varchar(max)", arrow.BinaryTypes.String, []string{`""`, `"` + strings.Repeat("é", 8001) + `"`}, []string{"", strings.Repeat("é", 8001)}, bulkload.Lossy{}},
 	{"characters lost", "varchar(10)", arrow.BinaryTypes.String, []string{`"a你b"`}, []string{"a?b"}, bulkload.Lossy{Text: true}},
-	{"string to uniqueidentifier", "uniqueidentifier", arrow.BinaryTypes.String, []string{`"00112233-4455-6677-8899-aabbccddeeff"`, `"{00112233-4455-6677-8899-AABBCCDDEEFF}"`, `"no"`}, []string{"00112233-4455-6677-8899-AABBCCDDEEFF", "00112233-4455-6677-8899-AABBCCDDEEFF", "!no uniqueidentifier"}, bulkload.Lossy{}},
+	{"string to uniqueidentifier", "uniqueidentifier", arrow.BinaryTypes.String, []string{`"00112233-4455-6677-8899-aabbccddeeff"`, `"{00112233-4455-6677-8899-AABBCCDDEEFF}"`, `"no"`}, []string{"00112233-4455-6677-8899-AABBCCDDEEFF", "00112233-4455-6677-8899-AABBCCDDEEFF", "!not the text of a uniqueidentifier"}, bulkload.Lossy{}},
 	{"16 bytes to uniqueidentifier", "uniqueidentifier", &arrow.FixedSizeBinaryType{ByteWidth: 16}, []string{`"ABEiM0RVZneImaq7zN3u/w=="`}, []string{"00112233-4455-6677-8899-AABBCCDDEEFF"}, bulkload.Lossy{}},
 	{"binary to varbinary", "varbinary(4)", arrow.BinaryTypes.Binary, []string{`""`, `"3q2+7w=="`, `"3q2+7wA="`}, []string{"0x", "0xDEADBEEF", "!5 bytes are longer"}, bulkload.Lossy{}},
 	{"binary to binary", "binary(4)", arrow.BinaryTypes.LargeBinary, []string{`"3q0="`}, []string{"0xDEAD0000"}, bulkload.Lossy{}},
@@ -124,7 +126,7 @@ func TestEveryTypeAndEdge(t *testing.T) {
 		t.Run(way.name, func(t *testing.T) {
 			srv := mssqltest.Start(t, mssqltest.Config{Encryption: way.encryption})
 			conn := open(t, srv, way.encryption, way.mode)
-			for _, tt := range typeCases {
+			for _, tt := range slices.Concat(typeCases, parsedCases) {
 				t.Run(tt.name, func(t *testing.T) {
 					mem := checked(t)
 					exec(t, srv, "IF OBJECT_ID('dbo.v') IS NOT NULL DROP TABLE dbo.v; CREATE TABLE dbo.v (id int NOT NULL, v "+tt.column+" NULL)")

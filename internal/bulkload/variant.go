@@ -28,7 +28,7 @@ func (c *column) appendVariant(buf, text []byte) ([]byte, error) {
 	if err := json.Unmarshal(text, &f); err != nil {
 		return buf, fmt.Errorf("%s is no sql_variant: %w", clip(text), err)
 	}
-	t, err := sqltype.Parse(f.Type)
+	t, err := variantType(f)
 	if err != nil {
 		return buf, fmt.Errorf("reading a sql_variant: %w", err)
 	}
@@ -43,6 +43,35 @@ func (c *column) appendVariant(buf, text []byte) ([]byte, error) {
 	buf = v.Append(append(buf, 0, 0, 0, 0))
 	binary.LittleEndian.PutUint32(buf[at:], uint32(len(buf)-at-4))
 	return buf, nil
+}
+
+// variantType is the type of a variant. Messages name text and binary without a
+// length, which the value has itself: the fixed types get as much as it needs, the
+// others as much as a variant holds.
+func variantType(f variantForm) (sqltype.Type, error) {
+	length := 0
+	switch f.Type {
+	case "nvarchar":
+		length = maxVariant / 2
+	case "varchar", "varbinary":
+		length = maxVariant
+	case "nchar", "char", "binary":
+		var s string
+		if err := json.Unmarshal(f.Value, &s); err != nil {
+			return sqltype.Type{}, err
+		}
+		length = max(1, tds.UTF16Len(s))
+		if f.Type == "binary" {
+			b, err := base64.StdEncoding.DecodeString(s)
+			if err != nil {
+				return sqltype.Type{}, err
+			}
+			length = max(1, len(b))
+		}
+	default:
+		return sqltype.Parse(f.Type)
+	}
+	return sqltype.Parse(fmt.Sprintf("%s(%d)", f.Type, length))
 }
 
 // variantTypes are the types that a variant carries where a row has nullable twins.
