@@ -130,7 +130,7 @@ func (l *bulkLanding) decodeJob(j *bulkJob) error {
 	}
 	d := j.table.decoder
 	defer d.Discard()
-	var from []int // the message of each decoded row
+	from := make([]int, 0, len(j.rows)) // the message of each decoded row
 	for _, i := range j.rows {
 		skip, err := l.checkOperation(i)
 		if skip {
@@ -149,9 +149,9 @@ func (l *bulkLanding) decodeJob(j *bulkJob) error {
 		from = append(from, i)
 	}
 	for _, p := range d.Finish() {
-		part := bulkPart{record: p.Record, bytes: p.Bytes}
-		for _, r := range p.Rows {
-			part.rows = append(part.rows, from[r])
+		part := bulkPart{record: p.Record, bytes: p.Bytes, rows: p.Rows}
+		for n, r := range p.Rows {
+			part.rows[n] = from[r]
 		}
 		j.parts = append(j.parts, part)
 	}

@@ -28,8 +28,8 @@ type bulkLanding struct {
 	failed  map[int]error
 	rows    map[int]catalog.Name // the tables of failed rows, for the metric
 	pause   backoff.ExponentialBackOff
-	retries int // left, for errors that a row can cause
-	landed  map[int]bool
+	retries int                         // left, for errors that a row can cause
+	landed  []bool                      // by row
 	records map[int][]arrow.RecordBatch // of Arrow messages
 	shaped  bool                        // the tables were described anew because of an error
 	whole   map[catalog.Name]bool       // tables whose rows are updated by one statement: exchange
@@ -43,7 +43,7 @@ type bulkLanding struct {
 }
 
 func newBulkLanding(o *bulkOutput, batch service.MessageBatch) *bulkLanding {
-	l := &bulkLanding{out: o, batch: batch, failed: map[int]error{}, rows: map[int]catalog.Name{}, landed: map[int]bool{}, records: map[int][]arrow.RecordBatch{}, lost: map[int]error{}, held: map[int]error{}, pause: *o.cfg.backoff, retries: o.cfg.maxRetries}
+	l := &bulkLanding{out: o, batch: batch, failed: map[int]error{}, rows: map[int]catalog.Name{}, landed: make([]bool, len(batch)), records: map[int][]arrow.RecordBatch{}, lost: map[int]error{}, held: map[int]error{}, pause: *o.cfg.backoff, retries: o.cfg.maxRetries}
 	l.pause.Reset()
 	return l
 }
@@ -70,7 +70,7 @@ func (l *bulkLanding) run(ctx context.Context) error {
 	if l.out.cfg.mode.keyed || l.out.fence != nil {
 		return err // what has landed may come again: its outcome is the same
 	}
-	if len(l.landed) > 0 && errors.Is(err, service.ErrNotConnected) {
+	if slices.Contains(l.landed, true) && errors.Is(err, service.ErrNotConnected) {
 		// The whole batch would come again, and what has landed would be there twice.
 		for _, i := range all {
 			if !l.landed[i] {

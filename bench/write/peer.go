@@ -49,8 +49,8 @@ const (
 func pipelines() []*peer {
 	build := goProgram("./bench/write/pipeline")
 	return []*peer{
-		{name: bulkOutput, packets: []int{4096}, share: 4, build: build, args: []string{"-output=mssql_bulk"}},
-		{name: copyInOutput, packets: []int{4096}, share: 4, build: build, args: []string{"-output=mssql_copyin"}},
+		{name: bulkOutput, packets: []int{4096}, share: 2, build: build, args: []string{"-output=mssql_bulk"}},
+		{name: copyInOutput, packets: []int{4096}, share: 2, build: build, args: []string{"-output=mssql_copyin"}},
 	}
 }
 

@@ -31,17 +31,21 @@ func (d *Decoder) AppendJSON(body []byte) error {
 		return errLoneSurrogate
 	}
 	d.begin()
-	r := jx.DecodeBytes(body)
+	r := &d.json
+	r.ResetBytes(body)
 	if r.Next() != jx.Object {
 		return errNoObject
 	}
-	n := 0
-	var cell error // as it is: jx would wrap it
-	err := r.ObjBytes(func(r *jx.Decoder, name []byte) error {
-		cell = d.field(r, n, name)
-		n++
-		return cell
-	})
+	d.fields, d.failed = 0, nil
+	if d.onField == nil {
+		d.onField = func(r *jx.Decoder, name []byte) error {
+			d.failed = d.field(r, d.fields, name)
+			d.fields++
+			return d.failed
+		}
+	}
+	err := r.ObjBytes(d.onField)
+	cell := d.failed // as it is: jx has wrapped it
 	var at *CellError
 	switch {
 	case errors.As(cell, &at):

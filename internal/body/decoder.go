@@ -7,6 +7,7 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/memory"
+	"github.com/go-faster/jx"
 
 	"example.com/mssqlcdc/internal/sqltype"
 )
@@ -56,6 +57,12 @@ type Decoder struct {
 	rows   int
 	size   int64
 	number []byte // scratch
+	most   int    // rows of the largest part of the last Finish: the next ones have room for as many
+
+	json    jx.Decoder
+	onField func(*jx.Decoder, []byte) error
+	fields  int   // of the object that were read
+	failed  error // of the last one
 }
 
 // cellValue is a decoded value that is not in a record batch yet.
@@ -228,7 +235,9 @@ type Part struct {
 // Finish gives what was appended, and begins anew. The records are the caller's to release.
 func (d *Decoder) Finish() []Part {
 	out := make([]Part, 0, len(d.parts))
+	d.most = 0
 	for _, p := range d.parts {
+		d.most = max(d.most, len(p.rows))
 		out = append(out, p.finish(d))
 	}
 	d.reset()

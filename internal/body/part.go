@@ -18,13 +18,14 @@ type part struct {
 }
 
 func (d *Decoder) newPart() *part {
-	p := &part{builders: make([]array.Builder, len(d.columns))}
+	p := &part{builders: make([]array.Builder, len(d.columns)), rows: make([]int, 0, d.most)}
 	for i := range d.columns {
 		c := &d.columns[i]
 		if c.Ignored || !loadable(d.kinds[i]) || c.Optional && !d.given.Has(i) && !d.options.Partial {
 			continue
 		}
 		p.builders[i] = array.NewBuilder(d.options.Mem, c.Type.Inside())
+		p.builders[i].Reserve(d.most)
 	}
 	return p
 }

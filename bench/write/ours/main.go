@@ -13,7 +13,7 @@ import (
 )
 
 func main() {
-	client.Main(func(o *client.Options, schema *arrow.Schema) (func(client.Batches) (int64, error), error) {
+	client.Main(func(o *client.Options, schema *arrow.Schema) (client.Load, error) {
 		ctx := context.Background()
 		conn, err := session.Open(ctx, session.Config{ConnectionString: o.URL(), RawTDS: session.RawRequire})
 		if err != nil {

@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
@@ -34,7 +35,7 @@ func main() {
 		rest = append(rest, arg)
 	}
 	os.Args = rest
-	client.Main(func(o *client.Options, schema *arrow.Schema) (func(client.Batches) (int64, error), error) {
+	client.Main(func(o *client.Options, schema *arrow.Schema) (client.Load, error) {
 		docs, err := documents(o.File)
 		if err != nil {
 			return nil, err
@@ -46,6 +47,7 @@ func main() {
 		}
 		return func(client.Batches) (int64, error) {
 			err := stream.Run(context.Background())
+			client.Wall = in.last.Sub(in.first)
 			return in.acknowledged, err
 		}, nil
 	})
@@ -133,11 +135,12 @@ func document(rec arrow.RecordBatch, r int) ([]byte, error) {
 	return append(doc, '}'), nil
 }
 
-// source gives each document once.
+// source gives each document once. One output acknowledges one batch after the other.
 type source struct {
 	docs         [][]byte
 	next         int
 	acknowledged int64
+	first, last  time.Time // of the first batch, and of the last acknowledgement
 }
 
 func (s *source) Connect(context.Context) error { return nil }
@@ -147,6 +150,9 @@ func (s *source) ReadBatch(context.Context) (service.MessageBatch, service.AckFu
 	if len(docs) == 0 {
 		return nil, nil, service.ErrEndOfInput
 	}
+	if s.next == 0 {
+		s.first = time.Now()
+	}
 	s.next += len(docs)
 	batch := make(service.MessageBatch, len(docs))
 	for i, d := range docs {
@@ -154,7 +160,7 @@ func (s *source) ReadBatch(context.Context) (service.MessageBatch, service.AckFu
 	}
 	return batch, func(_ context.Context, err error) error {
 		if err == nil {
-			s.acknowledged += int64(len(docs))
+			s.acknowledged, s.last = s.acknowledged+int64(len(docs)), time.Now()
 		}
 		return err
 	}, nil

@@ -13,6 +13,7 @@ import (
 	"os"
 	"runtime/pprof"
 	"strconv"
+	"time"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/ipc"
@@ -59,16 +60,22 @@ type Result struct {
 // Batches gives the record batches of a program's input, each released after it was given.
 type Batches func(each func(arrow.RecordBatch) error) error
 
-// Main runs a load and prints its cost. load prepares: it connects and plans, and gives
-// the function that is measured, which answers how many rows the server has counted.
-func Main(load func(o *Options, schema *arrow.Schema) (func(Batches) (int64, error), error)) {
-	if err := run(load); err != nil {
+// Load is what is measured. It answers how many rows the server has counted.
+type Load func(Batches) (int64, error)
+
+// Wall is how long the load has taken by its own account, if that is less than the call of the function: a pipeline is built and
+// taken down as well.
+var Wall time.Duration
+
+// Main runs a load and prints its cost. prepare connects and plans.
+func Main(prepare func(o *Options, schema *arrow.Schema) (Load, error)) {
+	if err := run(prepare); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }
 
-func run(load func(*Options, *arrow.Schema) (func(Batches) (int64, error), error)) (err error) {
+func run(prepare func(*Options, *arrow.Schema) (Load, error)) (err error) {
 	o := parse()
 	f, err := os.Open(o.File)
 	if err != nil {
@@ -85,7 +92,7 @@ func run(load func(*Options, *arrow.Schema) (func(Batches) (int64, error), error
 			return err
 		}
 	}
-	work, err := load(o, in.Schema())
+	load, err := prepare(o, in.Schema())
 	if err != nil {
 		return err
 	}
@@ -100,10 +107,13 @@ func run(load func(*Options, *arrow.Schema) (func(Batches) (int64, error), error
 		defer func() { pprof.StopCPUProfile(); err = errors.Join(err, p.Close()) }()
 	}
 	start := measure.Self()
-	rows, err := work(batches)
+	rows, err := load(batches)
 	u := measure.Self().Since(start)
 	if err != nil {
 		return err
+	}
+	if Wall > 0 {
+		u.Wall = Wall
 	}
 	return json.NewEncoder(os.Stdout).Encode(Result{rows, int64(u.Wall), int64(u.User), int64(u.Sys), u.PeakRSS})
 }

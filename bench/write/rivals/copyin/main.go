@@ -16,7 +16,7 @@ import (
 )
 
 func main() {
-	client.Main(func(o *client.Options, schema *arrow.Schema) (func(client.Batches) (int64, error), error) {
+	client.Main(func(o *client.Options, schema *arrow.Schema) (client.Load, error) {
 		ctx := context.Background()
 		db, err := sql.Open("sqlserver", o.URL())
 		if err != nil {
