@@ -157,6 +157,9 @@ func (b *bench) scenario(ctx context.Context, s *scenario, peers []*peer) (out [
 			ways = append(ways, way{p, o, &result{scenario: s.name, peer: p.name, packet: packet, rows: int64(rows)}})
 		}
 	}
+	if len(ways) == 0 {
+		return nil, nil
+	}
 	for n := range b.runs + 1 {
 		for _, w := range ways {
 			w.o.Stream = n == b.runs // the last run is for the memory

@@ -1,7 +1,6 @@
 package bulkload
 
 import (
-
 	"example.com/mssqlcdc/internal/body"
 	"example.com/mssqlcdc/internal/sqltype"
 )
@@ -60,4 +59,3 @@ func (s *source) parsesInto(kind sqltype.Kind) {
 		s.digits = 9
 	}
 }
-

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	mssql "github.com/microsoft/go-mssqldb"
@@ -16,9 +17,10 @@ import (
 func registerCopyIn(env *service.Environment, schema *arrow.Schema) error {
 	spec := service.NewConfigSpec().Fields(service.NewStringField("connection_string"), service.NewStringField("table"))
 	return env.RegisterBatchOutput("mssql_copyin", spec, func(conf *service.ParsedConfig, _ *service.Resources) (service.BatchOutput, service.BatchPolicy, int, error) {
-		o := &copyIn{columns: make([]string, schema.NumFields())}
+		o := &copyIn{columns: make([]string, schema.NumFields()), times: make([]bool, schema.NumFields())}
 		for i := range o.columns {
 			o.columns[i] = schema.Field(i).Name
+			o.times[i] = schema.Field(i).Type.ID() == arrow.TIMESTAMP
 		}
 		var err error
 		if o.address, err = conf.FieldString("connection_string"); err == nil {
@@ -32,6 +34,7 @@ func registerCopyIn(env *service.Environment, schema *arrow.Schema) error {
 type copyIn struct {
 	address, table string
 	columns        []string
+	times          []bool // columns of dates with a time, whose ISO 8601 form the driver does not read
 	db             *sql.DB
 }
 
@@ -65,7 +68,7 @@ func (o *copyIn) WriteBatch(ctx context.Context, batch service.MessageBatch) (er
 			return fmt.Errorf("a message is a %T", v)
 		}
 		for i, name := range o.columns {
-			if row[i], err = plain(doc[name]); err != nil {
+			if row[i], err = plain(doc[name], o.times[i]); err != nil {
 				return err
 			}
 		}
@@ -84,15 +87,19 @@ func (o *copyIn) WriteBatch(ctx context.Context, batch service.MessageBatch) (er
 }
 
 // plain gives the driver the Go types that it knows.
-func plain(v any) (any, error) {
-	n, ok := v.(json.Number)
-	if !ok {
-		return v, nil
+func plain(v any, isTime bool) (any, error) {
+	switch v := v.(type) {
+	case json.Number:
+		if i, err := v.Int64(); err == nil {
+			return i, nil
+		}
+		return v.Float64()
+	case string:
+		if isTime {
+			return time.Parse(time.RFC3339Nano, v)
+		}
 	}
-	if i, err := n.Int64(); err == nil {
-		return i, nil
-	}
-	return n.Float64()
+	return v, nil
 }
 
 func (o *copyIn) Close(context.Context) error {
