@@ -301,7 +301,7 @@ func TestBulkOnceSnapshot(t *testing.T) {
 		r.sql(once)
 		read := func(id, v int) *service.Message {
 			m := event(0, "read", fmt.Sprintf(`{"id":%d,"v":%d}`, id, v))
-			m.MetaSetMut("event_id", fmt.Sprintf(`0x%020x-read-dbo.src-{"id":%d}`, 10, id))
+			m.MetaSetMut("event_id", fmt.Sprintf(`%020x-read-dbo.src-{"id":%d}`, 10, id))
 			return m
 		}
 		mark := changed("snapshot_begin", "", "database_schema", "dbo", "table", "src")
