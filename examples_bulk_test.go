@@ -18,8 +18,10 @@ var exampleTables = map[string]struct {
 	query string
 	want  string
 }{
-	"cdc-to-table.yaml":      {"SELECT COUNT(*), MAX(id), MAX(total), MAX(state) FROM dbo.new_orders", "1|9007199254740993|32.90|placed"},
-	"generate-to-table.yaml": {"SELECT COUNT(*), MIN(id), MAX(id), COUNT(stored_at) FROM dbo.measurements", "2000|1|2000|2000"},
+	"cdc-to-table.yaml":         {"SELECT COUNT(*), MAX(id), MAX(total), MAX(state) FROM dbo.new_orders", "1|9007199254740993|32.90|placed"},
+	"table-to-table.yaml":       {"SELECT (SELECT COUNT(*) FROM copy.orders), COUNT(*), MAX(name), MAX(notes) FROM copy.customers", "0|1|Ana Lima|prefers letters"},
+	"table-to-table-arrow.yaml": {"SELECT (SELECT COUNT(*) FROM copy.orders), COUNT(*), MAX(name), MAX(notes) FROM copy.customers", "0|1|Ana Lima|prefers letters"},
+	"generate-to-table.yaml":    {"SELECT COUNT(*), MIN(id), MAX(id), COUNT(stored_at) FROM dbo.measurements", "2000|1|2000|2000"},
 }
 
 func TestBulkExamples(t *testing.T) {

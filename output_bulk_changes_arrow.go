@@ -41,10 +41,19 @@ func (d *changeDecoder) arrow(i int, size int64) error {
 	}
 	share := size / int64(max(len(records), 1))
 	first, seqs, passed := len(j.parts), len(j.seqs), l.passedRows(i)
+	from, to := l.window.from, l.window.to // counted from the record's first row
+	if to == 0 {
+		to = l.rowsOf(i)
+	}
 	for _, rec := range records {
-		skip := min(passed, int(rec.NumRows()))
-		passed -= skip
-		part, err := d.arrowRecord(i, rec, skip)
+		rows := int(rec.NumRows())
+		lo, hi := max(from, 0), min(to, rows)
+		skip := passed - lo
+		from, to, passed = from-rows, to-rows, passed-rows
+		if lo >= hi {
+			continue
+		}
+		part, err := d.arrowWindow(i, rec, lo, hi, skip)
 		if err != nil {
 			for _, p := range j.parts[first:] {
 				p.record.Release()
@@ -56,6 +65,15 @@ func (d *changeDecoder) arrow(i int, size int64) error {
 		j.parts = append(j.parts, part)
 	}
 	return nil
+}
+
+// arrowWindow takes some rows of a record.
+func (d *changeDecoder) arrowWindow(i int, rec arrow.RecordBatch, from, to, skip int) (bulkPart, error) {
+	if from > 0 || to < int(rec.NumRows()) {
+		rec = rec.NewSlice(int64(from), int64(to))
+		defer rec.Release()
+	}
+	return d.arrowRecord(i, rec, skip)
 }
 
 // arrowRecord gives a record what a row of the stage has besides. The first rows are skipped.

@@ -6,6 +6,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 
 	"example.com/mssqlcdc/internal/body"
+	"example.com/mssqlcdc/internal/merge"
 )
 
 // mostChanges is how many rows a transaction of upsert and apply has at most: at 5,000 locks of a statement the server would lock
@@ -26,12 +27,48 @@ func (l *bulkLanding) landAll(ctx context.Context, all []int) error {
 			}
 			n++
 		}
-		if err := l.land(ctx, all[:n]); err != nil {
+		var err error
+		if rows = l.rowsOf(all[0]); n == 1 && rows > mostChanges && l.mayCut(all[0]) {
+			err = l.landWindows(ctx, all[0], rows)
+		} else {
+			err = l.land(ctx, all[:n])
+		}
+		if err != nil {
 			return err
 		}
 		all = all[n:]
 	}
 	return nil
+}
+
+// rowWindow is the rows of a message that a transaction has; the zero window is all of them.
+type rowWindow struct{ from, to int }
+
+// mayCut tells whether the rows of a message may land in several transactions: not where the whole message may have to go into the
+// table of refused rows, nor where one mark stands for all of them.
+func (l *bulkLanding) mayCut(i int) bool {
+	return l.out.rejects == nil && (l.out.fence == nil || l.places[i].rows != nil)
+}
+
+// landWindows brings the rows of a large message into their table.
+func (l *bulkLanding) landWindows(ctx context.Context, i, rows int) error {
+	defer func() { l.window = rowWindow{} }()
+	for from := 0; from < rows; from += mostChanges {
+		l.window = rowWindow{from, min(from+mostChanges, rows)}
+		l.landed[i] = false
+		if err := l.land(ctx, []int{i}); err != nil || !l.landed[i] {
+			return err
+		}
+	}
+	return nil
+}
+
+// lastOf is the place of the last row of a message that the transaction has.
+func (l *bulkLanding) lastOf(i int) merge.Token {
+	if p := l.places[i]; l.window.to == 0 || p.rows == nil {
+		return p.last
+	}
+	return l.places[i].rows[l.window.to-1]
 }
 
 // rowsOf is how many rows a message has.

@@ -31,6 +31,7 @@ type bulkLanding struct {
 	retries int                         // left, for errors that a row can cause
 	landed  []bool                      // by row
 	records map[int][]arrow.RecordBatch // of Arrow messages
+	window  rowWindow                   // of the message that is landed by itself
 	shaped  bool                        // the tables were described anew because of an error
 	whole   map[catalog.Name]bool       // tables whose rows are updated by one statement: exchange
 	wider   []widening                  // messages that wait for columns of their tables

@@ -215,7 +215,7 @@ func (l *bulkLanding) enter(ctx context.Context, w *bulkWorker, rows []int) ([]i
 			continue
 		}
 		b := f.lane(p.lane)
-		passed, err := p.last.Passed(b.mark.Token)
+		passed, err := l.lastOf(i).Passed(b.mark.Token)
 		switch {
 		case err != nil:
 			l.lose(i, catalog.Name{}, err)
@@ -329,8 +329,9 @@ func (l *bulkLanding) moves(rows []int) (out []laneMove) {
 		if p.lane == (merge.Lane{}) {
 			continue
 		}
-		if c, err := p.last.Compare(to[p.lane]); err == nil && c > 0 {
-			to[p.lane] = p.last
+		last := l.lastOf(i)
+		if c, err := last.Compare(to[p.lane]); err == nil && c > 0 {
+			to[p.lane] = last
 		}
 	}
 	for lane, t := range to {

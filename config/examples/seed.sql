@@ -1,4 +1,4 @@
--- What the examples read: two tables with CDC, and some changes of them; a table for signals; and two tables to write to. It runs in an empty database, shop.
+-- What the examples read: two tables with CDC, and some changes of them; a table for signals; and tables to write to. It runs in an empty database, shop.
 CREATE TABLE dbo.customers (
     id     int            NOT NULL CONSTRAINT pk_customers PRIMARY KEY,
     name   nvarchar(80)   NOT NULL,
@@ -17,7 +17,7 @@ CREATE TABLE dbo.mssql_cdc_signals (
     type  varchar(32)    NOT NULL,
     data  varchar(2048)  NULL
 );
--- Where two of the examples write to.
+-- Where some of the examples write to.
 CREATE TABLE dbo.new_orders (
     id           bigint         NOT NULL CONSTRAINT pk_new_orders PRIMARY KEY,
     customer_id  int            NOT NULL,
@@ -30,6 +30,21 @@ CREATE TABLE dbo.measurements (
     sensor     varchar(20)        NOT NULL,
     value      real               NULL,
     stored_at  datetime2(3)       NOT NULL DEFAULT SYSUTCDATETIME()
+);
+GO
+CREATE SCHEMA copy;
+GO
+CREATE TABLE copy.customers (
+    id     int            NOT NULL CONSTRAINT pk_copy_customers PRIMARY KEY,
+    name   nvarchar(80)   NOT NULL,
+    email  varchar(120)   NULL,
+    notes  nvarchar(max)  NULL
+);
+CREATE TABLE copy.orders (
+    id           bigint         NOT NULL CONSTRAINT pk_copy_orders PRIMARY KEY,
+    customer_id  int            NOT NULL,
+    total        decimal(12,2)  NOT NULL,
+    state        varchar(12)    NOT NULL
 );
 GO
 EXEC sys.sp_cdc_enable_db;

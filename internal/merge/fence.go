@@ -65,7 +65,10 @@ func ready(ctx context.Context, conn *session.Conn, table catalog.Name, look, cr
 		return nil
 	}
 	if !session.HasNumber(err, 208) {
-		return fmt.Errorf("looking at %s: %w (the login needs GRANT %s ON %s)", table, err, rights, table.Quoted())
+		if session.IsDenied(err) {
+			return fmt.Errorf("looking at %s: %w (the login needs GRANT %s ON %s)", table, err, rights, table.Quoted())
+		}
+		return fmt.Errorf("looking at %s: %w", table, err)
 	}
 	err = conn.Batch(ctx, create)
 	if err != nil && !session.HasNumber(err, 2714) { // another process may have been faster

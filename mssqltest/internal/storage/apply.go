@@ -198,6 +198,6 @@ func (tx *Tx) lockRow(ctx context.Context, t *txTable, res resource) error {
 	if _, err := tx.in.locks.acquire(ctx, tx.owner, res, X, tx.timeout()); err != nil {
 		return err
 	}
-	tx.countRowLock(t, X)
+	tx.countRowLock(t, res, X)
 	return nil
 }

@@ -7,8 +7,12 @@ const (
 	escalationStep = 1250
 )
 
-// countRowLock counts a row lock of the running statement and escalates to mode; true when the table lock now covers rows.
-func (tx *Tx) countRowLock(t *txTable, mode Mode) bool {
+// countRowLock counts a row lock that the running statement has just taken and escalates to mode; true when the table lock now covers
+// rows. A lock that the transaction has had before, also in another mode, is no further one.
+func (tx *Tx) countRowLock(t *txTable, res resource, mode Mode) bool {
+	if !tx.in.locks.once(tx.owner, res) {
+		return false
+	}
 	if t.stmt != tx.stmtSeq {
 		t.stmt, t.rows = tx.stmtSeq, 0
 	}

@@ -137,6 +137,18 @@ func (m *lockManager) acquire(ctx context.Context, o *lockOwner, res resource, m
 	return true, w.err
 }
 
+// once tells whether an owner has been granted a lock on a resource once, and no more than that.
+func (m *lockManager) once(o *lockOwner, res resource) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	s := m.locks[res]
+	if s == nil {
+		return false
+	}
+	g := s.grantOf(o)
+	return g != nil && g.count == 1
+}
+
 // try takes a lock only if that needs no wait.
 func (m *lockManager) try(o *lockOwner, res resource, mode Mode) bool {
 	m.mu.Lock()

@@ -125,9 +125,9 @@ func (s *scan) give(row *Row) error {
 	case s.plan.row == NoMode:
 	case s.plan.rowStmt:
 		s.tx.rowUntilStatementEnd(s.core.rowResource(row.key))
-		s.escalate()
+		s.escalate(row.key)
 	case s.plan.rowEnd:
-		s.escalate()
+		s.escalate(row.key)
 	default:
 		s.unlock(row.key)
 	}
@@ -142,12 +142,12 @@ func (s *scan) give(row *Row) error {
 	return nil
 }
 
-func (s *scan) escalate() {
+func (s *scan) escalate(key string) {
 	mode := X
 	if s.plan.row == S {
 		mode = S
 	}
-	if s.tx.countRowLock(s.table, mode) {
+	if s.tx.countRowLock(s.table, s.core.rowResource(key), mode) {
 		s.plan.row = NoMode
 	}
 }
