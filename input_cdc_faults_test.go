@@ -139,9 +139,9 @@ func thinned(i, ci, few int) bool {
 //
 //	CI=true go test -count=1 -v -run TestInputCutAtEveryPacket .
 func TestInputCutAtEveryPacket(t *testing.T) {
-	for g, ordering := range []string{"ordering: table", "ordering: global"} {
-		t.Run(ordering, func(t *testing.T) {
-			whole := cdcFault{fields: ordering}.run(t)
+	for g, fields := range []string{"ordering: table", "ordering: global\nraw_tds: off"} { // past the driver, and through it
+		t.Run(strings.ReplaceAll(fields, "\n", ", "), func(t *testing.T) {
+			whole := cdcFault{fields: fields}.run(t)
 			n, text := whole.counts()
 			for _, step := range []string{"login", "poll", "page", "after page", "chunk bound", "chunk or page", "keyless lock", "keyless pass", "lease", "save"} {
 				if n["sent "+step] == 0 || n["received "+step] == 0 {
@@ -155,7 +155,7 @@ func TestInputCutAtEveryPacket(t *testing.T) {
 				}
 				t.Run(fmt.Sprintf("%+v", cut), func(t *testing.T) {
 					t.Parallel()
-					w := cdcFault{cut: &cut, fields: ordering}.run(t)
+					w := cdcFault{cut: &cut, fields: fields}.run(t)
 					t.Logf("cut: %s", w.acted)
 				})
 			}
@@ -196,7 +196,7 @@ func TestInputEveryTransientErrorAtEveryMessage(t *testing.T) {
 				t.Parallel()
 				rule := transientRule(i)
 				rule.Skip, rule.Times = n, 1
-				cdcFault{rule: &rule}.run(t)
+				cdcFault{rule: &rule, fields: []string{"raw_tds: auto", "raw_tds: off"}[n%2]}.run(t)
 			})
 		}
 	}
