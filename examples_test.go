@@ -196,6 +196,9 @@ func TestExamples(t *testing.T) {
 		if exampleTables[filepath.Base(file)].query != "" {
 			continue // TestBulkExamples
 		}
+		if brokerExamples[filepath.Base(file)] != nil {
+			continue // TestBrokerExamples
+		}
 		t.Run(filepath.Base(file), func(t *testing.T) {
 			t.Parallel()
 			c, ok := exampleChecks[filepath.Base(file)]

@@ -32,6 +32,7 @@ CREATE TABLE dbo.measurements (
     stored_at  datetime2(3)       NOT NULL DEFAULT SYSUTCDATETIME()
 );
 GO
+-- Where the examples that copy write to.
 CREATE SCHEMA copy;
 GO
 CREATE TABLE copy.customers (
