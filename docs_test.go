@@ -227,7 +227,7 @@ var otherNames = map[string][]string{
 	"messages of Arrow":      {"first_lsn", "last_lsn"},
 	"Debezium":               {"ts_ms"},
 	"values of fields":       {"snapshot_and_stream", "snapshot_only", "add_column", "insert_if_complete", "delete_missing"},
-	"Redpanda Connect":       {"use_histogram_timing", "kafka_franz"},
+	"Redpanda Connect":       {"use_histogram_timing", "microsoft_sql_server_cdc", "sql_insert", "sql_raw", "kafka_franz", "unordered_processing", "multi_header", "timely_nacks_maximum_wait"},
 	"Kafka": {"kafka_topic", "kafka_partition", "kafka_offset", "kafka_key", "kafka_timestamp_ms", "kafka_timestamp_unix", "kafka_tombstone_message", "kafka_lag", "redpanda_lag",
 		"read_committed", "read_uncommitted", "murmur2_hash", "least_backup", "round_robin"},
 	"Benthos": {"parquet_encode", "schema_registry_encode", "schema_metadata", "pipeline.threads", "threads", "http.address"},

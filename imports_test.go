@@ -71,8 +71,8 @@ const standIn = "mssqltest"
 
 // importRules are the rules of docs/architecture.md, "Who may import whom".
 var importRules = []rule{
-	{"only the root package, cmd, bench, internal/kafka, internal/compat and internal/crashtest import Benthos", func(f goFile) string {
-		if f.dir == "." || under(f.dir, "cmd", "bench", "internal/kafka", "internal/compat", "internal/crashtest") {
+	{"only the root package, cmd, bench, examples, internal/kafka, internal/compat and internal/crashtest import Benthos", func(f goFile) string {
+		if f.dir == "." || under(f.dir, "cmd", "bench", "examples", "internal/kafka", "internal/compat", "internal/crashtest") {
 			return ""
 		}
 		return f.imported(benthosPath)
