@@ -145,8 +145,8 @@ var importRules = []rule{
 		}
 		return f.imported(module + "/internal/capture")
 	}},
-	{"internal/kafka is imported by the standalone binary and by tests", func(f goFile) string {
-		if f.test || under(f.dir, "internal/kafka", "cmd/mssqlcdc") {
+	{"internal/kafka is imported by the standalone binary, its benchmark and tests", func(f goFile) string {
+		if f.test || under(f.dir, "internal/kafka", "cmd/mssqlcdc", "bench/kafka") {
 			return ""
 		}
 		return f.imported(module+"/internal/kafka", franzPath)
