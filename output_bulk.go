@@ -11,6 +11,7 @@ import (
 	"github.com/redpanda-data/benthos/v4/public/service"
 
 	"example.com/mssqlcdc/internal/bulkload"
+	"example.com/mssqlcdc/internal/catalog"
 	"example.com/mssqlcdc/internal/merge"
 )
 
@@ -22,6 +23,7 @@ const (
 	bulkFieldKeyColumns       = "key_columns"
 	bulkFieldOperation        = "operation"
 	bulkFieldOnMissing        = "on_missing_row"
+	bulkFieldOnSnapshotEnd    = "on_snapshot_end"
 	bulkFieldMaxInFlight      = "max_in_flight"
 	bulkFieldBatching         = "batching"
 	bulkFieldOnUnknown        = "on_unknown_field"
@@ -88,6 +90,10 @@ func bulkSpec() *service.ConfigSpec {
 				"insert_if_complete": "The row is inserted if the message has every column of the table; else the message is refused.",
 				"ignore":             "Nothing.",
 			}).Default("insert_if_complete").Advanced().Description("For apply: what happens to an update whose row is not there."),
+			service.NewStringAnnotatedEnumField(bulkFieldOnSnapshotEnd, map[string]string{
+				"keep":           "Nothing.",
+				"delete_missing": "Rows of the table that the snapshot did not have, and that no change has brought since it began, are removed. The input needs `metadata: [ snapshot_id ]`, which brings the marks at the beginning and the end of a snapshot. The keys of its rows are kept meanwhile in a table beside the target, so that it may be interrupted. Nothing is removed when a row was refused meanwhile, nor from a table without a key.",
+			}).Default("keep").Advanced().Description("For apply: what happens at the end of a snapshot of a table. A snapshot that is taken again, after a gap or because positions were reset, does not tell of rows that were deleted at the source meanwhile."),
 			service.NewBoolField(bulkFieldCreateTable).Default(false).Advanced().
 				Description("Make a table that does not exist, with the columns of the first message's metadata `schema`, or of its body in Arrow's format. Text without a known length is nvarchar(max). With upsert and apply the key columns, of `key_columns` or of the message's `key`, become the primary key, in which such text has 450 characters; the other columns may be NULL. With insert there is no key, because each change of a row would be one. The login needs CREATE TABLE and ALTER on the schema."),
 			service.NewStringListField(bulkFieldHints).Default([]any{"CHECK_CONSTRAINTS", "FIRE_TRIGGERS", "KEEP_NULLS"}).Advanced().
@@ -114,6 +120,7 @@ func bulkSpec() *service.ConfigSpec {
 		LintRule(`root = match {
     this.mode.or("insert") != "insert" && this.max_in_flight.or(1) > 1 => [ "max_in_flight must be 1 with mode " + this.mode + ": batches that are loaded at the same time land in any order, and the older one could win" ],
     this.exactly_once.enabled.or(false) == true && this.max_in_flight.or(1) > 1 => [ "max_in_flight must be 1 with exactly_once: batches that are loaded at the same time land in any order" ],
+    this.mode.or("insert") != "apply" && this.on_snapshot_end.or("keep") == "delete_missing" => [ "on_snapshot_end: delete_missing needs mode apply" ],
     this.mode.or("insert") == "insert" && this.key_columns.or([]).length() > 0 => [ "key_columns have no meaning with mode insert" ],
   }`)
 }
@@ -151,6 +158,7 @@ type bulkOutput struct {
 
 	mu     sync.Mutex
 	idle   []*bulkWorker
+	warned map[catalog.Name]bool // tables of which it was said what changes of them lead to
 	closed bool
 }
 
@@ -192,11 +200,15 @@ func (o *bulkOutput) check(ctx context.Context, w *bulkWorker) error {
 		return nil
 	}
 	w.forget(*o.cfg.static)
-	if _, err := w.table(ctx, *o.cfg.static); err != nil {
+	t, err := w.table(ctx, *o.cfg.static)
+	if err != nil {
 		if o.cfg.create && isMissing(err) {
 			return nil
 		}
 		return err
+	}
+	if t.relations != nil {
+		o.warn(*o.cfg.static, t.relations)
 	}
 	return w.mayLoad(ctx, *o.cfg.static)
 }

@@ -386,6 +386,11 @@ func (l *bulkLanding) applyStage(ctx context.Context, w *bulkWorker, j *bulkJob)
 	if len(missing) > 0 {
 		return errBulkAgain
 	}
+	if seen := j.table.seen; seen != nil && seen.ID != "" {
+		if err := seen.See(ctx, w.conn); err != nil {
+			return &bulkError{table: j.name, rows: j.rows, err: err}
+		}
+	}
 	crashpoint.Hit(crashpoint.BulkMoved)
 	return nil
 }

@@ -19,14 +19,29 @@ func (l *bulkLanding) landAll(ctx context.Context, all []int) error {
 		return l.land(ctx, all)
 	}
 	for len(all) > 0 {
+		if operation, id := l.markOf(all[0]); operation != "" {
+			if err := l.taint(ctx); err != nil {
+				return err
+			}
+			if err := l.landMark(ctx, all[0], operation, id); err != nil {
+				return err
+			}
+			all = all[1:]
+			continue
+		}
 		n, rows := 0, 0
 		for n < len(all) {
+			if operation, _ := l.markOf(all[n]); operation != "" {
+				break
+			}
 			rows += l.rowsOf(all[n])
 			if n > 0 && rows > mostChanges {
 				break
 			}
 			n++
 		}
+		n = l.together(ctx, all[:n])
+		l.backwards = false
 		var err error
 		if rows = l.rowsOf(all[0]); n == 1 && rows > mostChanges && l.mayCut(all[0]) {
 			err = l.landWindows(ctx, all[0], rows)
@@ -38,7 +53,7 @@ func (l *bulkLanding) landAll(ctx context.Context, all []int) error {
 		}
 		all = all[n:]
 	}
-	return nil
+	return l.taint(ctx)
 }
 
 // rowWindow is the rows of a message that a transaction has; the zero window is all of them.

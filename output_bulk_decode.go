@@ -121,6 +121,9 @@ func (l *bulkLanding) describe(ctx context.Context, w *bulkWorker, j *bulkJob) (
 	if err != nil {
 		return false, &bulkError{table: j.name, rows: j.rows, missing: true, err: err}
 	}
+	if j.table.relations != nil {
+		l.out.warn(j.name, j.table.relations)
+	}
 	return true, nil
 }
 

@@ -37,6 +37,8 @@ type bulkLanding struct {
 	wider   []widening                  // messages that wait for columns of their tables
 	widened map[int]bool                // messages whose tables were given the columns that they speak of
 	told    bool                        // the first error of a row of tries is logged
+	bulkSides
+
 	// With exactly_once:
 	places []bulkPlace
 	lost   map[int]error // messages that have no place
@@ -145,6 +147,9 @@ func (l *bulkLanding) land(ctx context.Context, all []int) error {
 		if err == nil {
 			l.recovered()
 			for _, i := range append(rows, bad...) {
+				if l.failed[i] != nil {
+					l.astray = append(l.astray, i)
+				}
 				if l.landed[i] = l.failed[i] == nil || l.out.rejects != nil; l.failed[i] != nil && l.landed[i] {
 					l.rejected(i)
 				}
@@ -161,7 +166,7 @@ func (l *bulkLanding) land(ctx context.Context, all []int) error {
 		if !errors.As(err, &at) {
 			at = &bulkError{rows: rows, err: err}
 		}
-		if l.exchange(at) {
+		if l.exchange(at) || l.turnAround(at, rows) {
 			continue
 		}
 		cause := causeOf(err)
@@ -216,9 +221,8 @@ func (l *bulkLanding) halve(ctx context.Context, all, rows []int, at *bulkError)
 // errBulkAgain makes land try again at once, with what has been learned.
 var errBulkAgain = errors.New("the rows are decoded anew")
 
-// attempt loads rows in one transaction, and stores those that are refused. What it has not stored when it fails is not stored at all, except perhaps after a
-// connection that was lost while committing.
-func (l *bulkLanding) attempt(ctx context.Context, rows, bad []int) error {
+// connect gives the worker of the landing, a new one if its connection has broken.
+func (l *bulkLanding) connect(ctx context.Context) (*bulkWorker, error) {
 	if l.worker != nil && l.worker.conn.Broken() {
 		l.worker.close()
 		l.worker = nil
@@ -230,13 +234,21 @@ func (l *bulkLanding) attempt(ctx context.Context, rows, bad []int) error {
 				l.out.log.Errorf("%v; this batch waits until that is mended", err)
 				err = fmt.Errorf("%w: %w", service.ErrNotConnected, err)
 			}
-			return err
+			return nil, err
 		}
 		l.worker = w
 	}
-	w := l.worker
-	rows, err := l.enter(ctx, w, rows)
+	return l.worker, nil
+}
+
+// attempt loads rows in one transaction, and stores those that are refused. What it has not stored when it fails is not stored at all, except perhaps after a
+// connection that was lost while committing.
+func (l *bulkLanding) attempt(ctx context.Context, rows, bad []int) error {
+	w, err := l.connect(ctx)
 	if err != nil {
+		return err
+	}
+	if rows, err = l.enter(ctx, w, rows); err != nil {
 		return err
 	}
 	if bad, err = l.enter(ctx, w, bad); err != nil {
@@ -376,6 +388,9 @@ func (l *bulkLanding) store(ctx context.Context, w *bulkWorker, jobs []*bulkJob,
 	}()
 	if err := l.move(ctx, w, moves, rows); err != nil {
 		return err
+	}
+	if l.backwards {
+		slices.Reverse(jobs)
 	}
 	for _, j := range jobs {
 		if err := l.storeJob(ctx, w, j); err != nil {

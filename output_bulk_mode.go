@@ -16,6 +16,8 @@ type bulkMode struct {
 	keyColumns []string
 	operation  *service.InterpolatedString
 	onMissing  string
+
+	deleteMissing bool // at the end of a snapshot
 }
 
 // mode reads the fields of the mode.
@@ -25,6 +27,10 @@ func (p *cdcParser) mode(c *bulkConfig) {
 	c.mode.keyColumns = field(p, p.conf.FieldStringList, bulkFieldKeyColumns)
 	c.mode.operation = field(p, p.conf.FieldInterpolatedString, bulkFieldOperation)
 	c.mode.onMissing = p.text(bulkFieldOnMissing)
+	c.mode.deleteMissing = p.text(bulkFieldOnSnapshotEnd) == "delete_missing"
+	if p.err == nil && c.mode.deleteMissing && !c.mode.apply {
+		p.err = fmt.Errorf("on_snapshot_end: delete_missing needs mode apply, and the mode is %s", mode)
+	}
 	if p.err == nil && mode != "insert" && mode != "upsert" && mode != "apply" {
 		p.err = fmt.Errorf("mode must be insert, upsert or apply, and is %q", mode)
 	}

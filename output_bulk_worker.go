@@ -14,6 +14,7 @@ import (
 	"example.com/mssqlcdc/internal/bulkload"
 	"example.com/mssqlcdc/internal/catalog"
 	"example.com/mssqlcdc/internal/diagnose"
+	"example.com/mssqlcdc/internal/merge"
 	"example.com/mssqlcdc/internal/session"
 )
 
@@ -38,12 +39,14 @@ type bulkWorker struct {
 
 // bulkTable is what a worker knows of a table.
 type bulkTable struct {
-	target  *bulkload.Target
-	decoder *body.Decoder
-	direct  []*bulkPlan
-	staged  []*bulkPlan
-	changes *bulkChanges // nil if rows are only inserted
-	loaded  time.Time    // when the server was asked
+	target    *bulkload.Target
+	decoder   *body.Decoder
+	direct    []*bulkPlan
+	staged    []*bulkPlan
+	changes   *bulkChanges   // nil if rows are only inserted
+	relations *bulkRelations // nil for insert
+	seen      *merge.Seen    // nil unless the end of a snapshot removes rows
+	loaded    time.Time      // when the server was asked
 }
 
 // bulkPlan is the plan of one set of columns.
@@ -105,6 +108,16 @@ func (w *bulkWorker) table(ctx context.Context, name catalog.Name) (*bulkTable, 
 		}
 		if t.changes != nil {
 			options.Partial, key = true, t.changes.stage.Key().Columns
+			if w.cfg.mode.deleteMissing {
+				if t.seen, err = t.changes.stage.LoadSeen(ctx, w.conn); err != nil {
+					return nil, err
+				}
+			}
+		}
+	}
+	if w.cfg.mode.keyed {
+		if t.relations, err = w.relations(ctx, name); err != nil {
+			return nil, err
 		}
 	}
 	if t.decoder, err = body.NewDecoder(decodeColumns(target, key), options); err != nil {
