@@ -1,6 +1,7 @@
 package exec
 
 import (
+	"example.com/mssqlcdc/mssqltest/internal/storage"
 	"example.com/mssqlcdc/mssqltest/internal/value"
 )
 
@@ -8,10 +9,11 @@ import (
 // the order of scope.tables, and the slots of aggregates and window functions. A correlated subquery has its own frame,
 // whose outer is this one.
 type frame struct {
-	r     *run
-	outer *frame
-	rows  [][]value.Value
-	slots []value.Value
+	r      *run
+	outer  *frame
+	rows   [][]value.Value
+	slots  []value.Value
+	stored *storage.Row // of the table that was scanned last
 }
 
 // evalFunc computes an expression on the current row.

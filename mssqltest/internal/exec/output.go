@@ -8,6 +8,7 @@ import (
 	"github.com/sqlc-dev/teesql/ast"
 
 	"example.com/mssqlcdc/mssqltest/internal/sqlerr"
+	"example.com/mssqlcdc/mssqltest/internal/storage"
 	"example.com/mssqlcdc/mssqltest/internal/value"
 )
 
@@ -114,10 +115,14 @@ type outputRows struct {
 	held    [][]rowValue // TOP PERCENT: all rows
 	full    bool         // errStop comes from the limit
 	buf     []byte
+	stored  func(*storage.Row) (bool, error) // takes a row as it is stored, or leaves it to emit
 }
 
 func (p *levelPlan) output(emit func([]rowValue) error, lim limit) *outputRows {
 	o := &outputRows{emit: emit, lim: lim}
+	if !lim.ties && !lim.isPercent && lim.skip == 0 {
+		o.stored = p.toSink
+	}
 	if p.distinct {
 		o.seen = map[string]bool{}
 		for _, e := range p.outs {
@@ -145,6 +150,11 @@ func (p *levelPlan) project(f *frame) ([]rowValue, error) {
 
 // row takes the current frame of a source that is already in order.
 func (o *outputRows) row(p *levelPlan, f *frame) error {
+	if o.stored != nil && f.stored != nil {
+		if taken, err := o.stored(f.stored); taken || err != nil {
+			return o.took(err)
+		}
+	}
 	key := ""
 	if o.lim.ties {
 		k, err := sortKeyOf(nil, p.order, f)
@@ -191,6 +201,16 @@ func (o *outputRows) add(row []rowValue, key string) error {
 		return errStop
 	}
 	return nil
+}
+
+// took counts a row that the sink has taken.
+func (o *outputRows) took(err error) error {
+	o.n++
+	if err == nil && o.lim.has && o.n >= o.lim.count {
+		o.full = true
+		err = errStop
+	}
+	return err
 }
 
 // finish emits what TOP PERCENT held back.

@@ -7,6 +7,7 @@ import (
 	"github.com/sqlc-dev/teesql/ast"
 
 	"example.com/mssqlcdc/mssqltest/internal/sqlerr"
+	"example.com/mssqlcdc/mssqltest/internal/storage"
 	"example.com/mssqlcdc/mssqltest/internal/value"
 )
 
@@ -82,6 +83,23 @@ type levelPlan struct {
 	where    []*pred
 	// base, in a query whose rows stand for those of its first table, remembers which row each output row comes from.
 	base *boundTable
+	// toSink, in a query whose rows are columns of the rows of one table, is offered these.
+	toSink func(*storage.Row) (bool, error)
+}
+
+// plain gives the columns of the one table that the rows of the level consist of; false if they are anything else.
+func (p *levelPlan) plain() ([]int, bool) {
+	if len(p.sc.tables) != 1 || p.group != nil || len(p.wins.calls) > 0 || p.distinct || !p.sorted || p.base != nil || len(p.assigns) > 0 {
+		return nil, false
+	}
+	cols := make([]int, len(p.outs))
+	for i, e := range p.outs {
+		if e.col == nil || e.col.table != 0 {
+			return nil, false
+		}
+		cols[i] = e.col.col
+	}
+	return cols, true
 }
 
 // assignment is @v = expression in a select list.

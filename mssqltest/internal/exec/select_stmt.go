@@ -89,10 +89,7 @@ func (r *run) send(q *query) (int64, error) {
 		return 0, nil
 	}
 	n, most := int64(0), r.s.opt.RowCount
-	err := q.run(r, nil, func(row []rowValue) error {
-		if err := r.sink.Row(row); err != nil {
-			return err
-		}
+	count := func() error {
 		r.stmt.returned++
 		if n++; most > 0 && n >= most {
 			return errStop
@@ -101,6 +98,23 @@ func (r *run) send(q *query) (int64, error) {
 			return r.ctx.Err()
 		}
 		return nil
+	}
+	if to, ok := r.sink.(StoredRows); ok && q.level != nil {
+		if cols, plain := q.level.plain(); plain {
+			q.level.toSink = func(row *storage.Row) (bool, error) {
+				taken, err := to.StoredRow(row, cols)
+				if taken && err == nil {
+					err = count()
+				}
+				return taken, err
+			}
+		}
+	}
+	err := q.run(r, nil, func(row []rowValue) error {
+		if err := r.sink.Row(row); err != nil {
+			return err
+		}
+		return count()
 	})
 	if err == errStop {
 		err = nil

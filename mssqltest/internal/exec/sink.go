@@ -2,6 +2,7 @@ package exec
 
 import (
 	"example.com/mssqlcdc/mssqltest/internal/sqlerr"
+	"example.com/mssqlcdc/mssqltest/internal/storage"
 	"example.com/mssqlcdc/mssqltest/internal/value"
 )
 
@@ -62,6 +63,12 @@ type Sink interface {
 	Message(*sqlerr.Error) error
 	Env(kind int, newValue, oldValue []byte) error
 	Return(status int32) error
+}
+
+// StoredRows is a Sink that can take rows as they are stored.
+type StoredRows interface {
+	// StoredRow is offered a row of a table, of which cols are the columns of the result set. If it does not take it, Row follows.
+	StoredRow(row *storage.Row, cols []int) (taken bool, err error)
 }
 
 // Param is a parameter of a remote call: what the client gave, and for an output parameter what it gets back.

@@ -24,7 +24,7 @@ func (s *tableScan) each(f *frame, yield func() error) error {
 	read := func(r storage.Range) error {
 		r.Reverse = s.path.reverse
 		return s.table.scan(f.r, s.path.index, r, func(row *storage.Row) error {
-			f.rows[s.slot] = row.Vals
+			f.rows[s.slot], f.stored = row.Vals, row
 			s.table.note(row)
 			return yield()
 		})

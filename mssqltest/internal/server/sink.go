@@ -1,9 +1,13 @@
 package server
 
 import (
+	"bytes"
+	"encoding/binary"
+
 	"example.com/mssqlcdc/internal/tds"
 	"example.com/mssqlcdc/mssqltest/internal/exec"
 	"example.com/mssqlcdc/mssqltest/internal/sqlerr"
+	"example.com/mssqlcdc/mssqltest/internal/storage"
 	"example.com/mssqlcdc/mssqltest/internal/value"
 )
 
@@ -16,9 +20,14 @@ type sink struct {
 	lastErr int32
 	metas   []tds.ColumnMeta
 	cells   []encoder
+	meta    []byte // of the result set, as it was sent
+	shape   string // of its rows as they are stored, once one was offered
 }
 
-var _ exec.Sink = (*sink)(nil)
+var (
+	_ exec.Sink       = (*sink)(nil)
+	_ exec.StoredRows = (*sink)(nil)
+)
 
 // Columns begins a result set.
 func (s *sink) Columns(cols []exec.Column) error {
@@ -30,8 +39,36 @@ func (s *sink) Columns(cols []exec.Column) error {
 	}
 	s.r.token()
 	meta := tds.ColMetaData{Columns: s.metas}
-	s.r.body = meta.Append(s.r.body)
+	s.meta, s.shape = meta.Append(s.meta[:0]), ""
+	s.r.body = append(s.r.body, s.meta...)
 	return s.r.spill()
+}
+
+// StoredRow sends a row of a table. One that is read for the second time is kept as it is sent.
+func (s *sink) StoredRow(row *storage.Row, cols []int) (bool, error) {
+	if s.shape == "" {
+		shape := s.meta
+		for _, c := range cols {
+			shape = binary.AppendUvarint(shape, uint64(c))
+		}
+		s.shape = string(shape)
+	}
+	kept, seen := row.Sent(s.shape)
+	switch {
+	case kept != nil:
+		s.r.body = append(s.r.body, kept...)
+	case seen:
+		at := len(s.r.body)
+		b := append(s.r.body, byte(tds.TokenRow))
+		for i, enc := range s.cells {
+			b = enc(b, row.Vals[cols[i]])
+		}
+		s.r.body = b
+		row.Keep(s.shape, bytes.Clone(b[at:]))
+	default:
+		return false, nil
+	}
+	return true, s.r.spill()
 }
 
 // Row sends one row ([MS-TDS] 2.2.7.19 ROW).

@@ -2,6 +2,7 @@ package storage
 
 import (
 	"encoding/binary"
+	"sync/atomic"
 
 	"example.com/mssqlcdc/mssqltest/internal/value"
 	"github.com/tidwall/btree"
@@ -13,6 +14,48 @@ type Row struct {
 	Vals  []value.Value
 	key   string // in the clustered index or heap; names the row in the lock manager
 	ghost bool   // stands for a row that an open transaction has deleted or moved
+
+	sent atomic.Pointer[Sent]
+}
+
+// Sent is a row as it went over the wire in a result set of one shape. It lives as long as the row, so that a table which is read
+// again and again, as a change table is, is not encoded again and again.
+type Sent struct {
+	Shape string // of the result set: what decides the bytes
+	Bytes []byte
+	next  *Sent
+}
+
+// mostShapes bounds what is kept of one row.
+const mostShapes = 3
+
+// Sent finds the row in a shape. seen tells whether it was asked for before, in any shape: rows that are read once are not kept.
+func (r *Row) Sent(shape string) (bytes []byte, seen bool) {
+	first := r.sent.Load()
+	for s := first; s != nil; s = s.next {
+		if s.Shape == shape {
+			return s.Bytes, true
+		}
+	}
+	if first == nil {
+		r.sent.CompareAndSwap(nil, &once)
+	}
+	return nil, first != nil
+}
+
+// once marks a row that was asked for.
+var once Sent
+
+// Keep keeps the row in a shape, unless it is kept in enough of them.
+func (r *Row) Keep(shape string, bytes []byte) {
+	first := r.sent.Load()
+	n := 0
+	for s := first; s != nil && s != &once; s = s.next {
+		n++
+	}
+	if n < mostShapes {
+		r.sent.CompareAndSwap(first, &Sent{Shape: shape, Bytes: bytes, next: first})
+	}
 }
 
 // item is an entry of a tree. In the first tree of a store key is row.key.
