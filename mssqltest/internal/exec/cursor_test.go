@@ -66,3 +66,15 @@ func TestOtherSignsOfComparison(t *testing.T) {
 		{"not elsewhere", "SELECT COALESCE(1,)", "msg 102"},
 	})
 }
+
+func TestWindowFrames(t *testing.T) {
+	s := newSession(t)
+	const v = " FROM (VALUES (1), (2), (4), (8)) v(x) ORDER BY x"
+	check(t, s, []sqlTest{
+		{"sliding", "SELECT SUM(x) OVER (ORDER BY x ROWS BETWEEN 1 PRECEDING AND 1 FOLLOWING)" + v, "3\n7\n14\n12"},
+		{"short form", "SELECT SUM(x) OVER (ORDER BY x ROWS 1 PRECEDING)" + v, "1\n3\n6\n12"},
+		{"to the end", "SELECT SUM(x) OVER (ORDER BY x ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING)" + v, "15\n14\n12\n8"},
+		{"behind", "SELECT COUNT(*) OVER (ORDER BY x ROWS BETWEEN 2 FOLLOWING AND 3 FOLLOWING), MAX(x) OVER (ORDER BY x ROWS BETWEEN 2 FOLLOWING AND 3 FOLLOWING)" + v, "2|8\n1|8\n0|NULL\n0|NULL"},
+		{"first and last", "SELECT FIRST_VALUE(x) OVER (ORDER BY x ROWS BETWEEN 1 PRECEDING AND CURRENT ROW), LAST_VALUE(x) OVER (ORDER BY x ROWS BETWEEN CURRENT ROW AND 1 FOLLOWING)" + v, "1|2\n1|4\n2|8\n4|8"},
+	})
+}

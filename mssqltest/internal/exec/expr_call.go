@@ -19,6 +19,8 @@ func (sc *scope) call(x *ast.FunctionCall) (*expr, error) {
 	case nil:
 	case *ast.MultiPartIdentifierCallTarget:
 		return sc.qualifiedCall(x, t.MultiPartIdentifier.Identifiers)
+	case *ast.ExpressionCallTarget:
+		return sc.xmlValue(x, t.Expression)
 	default:
 		return nil, notSupported("methods of values")
 	}
@@ -38,6 +40,8 @@ func (sc *scope) call(x *ast.FunctionCall) (*expr, error) {
 		return nil, notSupported("JSON functions")
 	}
 	switch name {
+	case "ISJSON", "JSON_VALUE", "JSON_QUERY", "JSON_MODIFY":
+		return sc.jsonCall(name, x.Parameters)
 	case "ISNULL":
 		if len(x.Parameters) != 2 {
 			return nil, sqlerr.New(174, "isnull", 2)

@@ -53,6 +53,7 @@ type expr struct {
 	nullable bool
 	eval     evalFunc
 	coll     collKind
+	json     bool // a text that is JSON, which FOR JSON does not quote
 	// deps has a bit for each table of the scope that the expression reads; volatile ones are never moved.
 	deps     uint64
 	volatile bool

@@ -87,6 +87,8 @@ func (sc *scope) tableRef(ref ast.TableReference, lateral bool) (fromNode, error
 		return sc.unqualifiedJoin(x)
 	case *ast.SchemaObjectFunctionTableReference:
 		return sc.tableFunction(x, lateral)
+	case *ast.OpenJsonTableReference:
+		return sc.openJSON(x, lateral)
 	case *ast.GlobalFunctionTableReference:
 		return sc.globalTableFunction(x, lateral)
 	}

@@ -118,18 +118,18 @@ func (c *compiler) specification(x *ast.QuerySpecification, outer *scope, kind q
 	if p.group == nil && len(p.wins.calls) == 0 && x.TopRowFilter == nil && x.OffsetClause == nil && len(p.assigns) == 0 && p.root != nil {
 		q.level = p
 	}
+	if x.ForClause != nil && !reflect.ValueOf(x.ForClause).IsNil() {
+		return p.forClause(q, kind)
+	}
 	return q, nil
 }
 
 // level compiles a specification to its plan.
 func (c *compiler) level(x *ast.QuerySpecification, outer *scope, kind queryKind) (*levelPlan, error) {
-	if x.ForClause != nil && !reflect.ValueOf(x.ForClause).IsNil() {
-		return nil, notSupported("FOR XML, FOR JSON and FOR BROWSE")
-	}
 	if x.WindowClause != nil {
 		return nil, notSupported("the WINDOW clause")
 	}
-	if kind != topQuery && kind != insertQuery && x.OrderByClause != nil && x.TopRowFilter == nil && x.OffsetClause == nil {
+	if kind != topQuery && kind != insertQuery && x.OrderByClause != nil && x.TopRowFilter == nil && x.OffsetClause == nil && x.ForClause == nil {
 		return nil, sqlerr.New(1033)
 	}
 	p := &levelPlan{sc: &scope{c: c, outer: outer}, ast: x}

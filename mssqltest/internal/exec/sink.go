@@ -18,6 +18,8 @@ type Column struct {
 	Table []string
 	// BaseName is the base column's name where Name is an alias of it.
 	BaseName string
+
+	json bool // of FOR JSON, in an array
 }
 
 // Kinds of Sink.Env: the ENVCHANGE types that a statement causes (MS-TDS 2.2.7.9 ENVCHANGE).

@@ -55,7 +55,7 @@ func (sc *scope) scalarSubquery(n ast.QueryExpression) (*expr, error) {
 		return nil, sqlerr.New(116)
 	}
 	cache := &once[value.Value]{}
-	return &expr{typ: q.cols[0].Type, nullable: true, coll: collImplicit, eval: func(f *frame) (value.Value, error) {
+	return &expr{typ: q.cols[0].Type, nullable: true, coll: collImplicit, json: q.cols[0].json, eval: func(f *frame) (value.Value, error) {
 		return cache.get(f, fixed, func() (value.Value, error) {
 			var out value.Value
 			n := 0

@@ -2,6 +2,7 @@ package exec
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/sqlc-dev/teesql/ast"
@@ -36,6 +37,7 @@ type windowCall struct {
 	whole     bool // the frame is the whole partition
 	slot      int  // among the windows
 	constant  bool // ORDER BY reads no column
+	frame     *rowsFrame
 }
 
 var rankingFuncs = wordSet("ROW_NUMBER RANK DENSE_RANK NTILE LAG LEAD FIRST_VALUE LAST_VALUE PERCENT_RANK CUME_DIST")
@@ -127,20 +129,64 @@ func (w *windowCall) frameClause(c *ast.WindowFrameClause) error {
 		w.whole = len(w.order) == 0
 		return nil
 	}
-	if c.Top == nil || c.Top.WindowDelimiterType != "UnboundedPreceding" {
-		return notSupported("window frames that do not begin with UNBOUNDED PRECEDING")
-	}
 	w.rows = strings.EqualFold(c.WindowFrameType, "Rows")
+	first, err := frameBound(c.Top)
+	if err != nil {
+		return err
+	}
+	last := 0
 	if c.Bottom != nil {
-		switch c.Bottom.WindowDelimiterType {
-		case "UnboundedFollowing":
-			w.whole = true
-		case "CurrentRow":
-		default:
-			return notSupported("window frames that end at an offset")
+		if last, err = frameBound(c.Bottom); err != nil {
+			return err
 		}
 	}
+	switch {
+	case first == -unboundedRows && last == unboundedRows:
+		w.whole = true
+	case first == -unboundedRows && last == 0:
+	case !w.rows:
+		return notSupported("RANGE frames that do not begin with UNBOUNDED PRECEDING")
+	default:
+		w.frame = &rowsFrame{first, last}
+	}
 	return nil
+}
+
+// rowsFrame is a ROWS frame by its distances from the current row.
+type rowsFrame struct{ first, last int }
+
+const unboundedRows = 1 << 40
+
+func frameBound(d *ast.WindowDelimiter) (int, error) {
+	if d == nil {
+		return 0, nil
+	}
+	n := 0
+	if lit, ok := d.OffsetValue.(*ast.IntegerLiteral); ok {
+		var err error
+		if n, err = strconv.Atoi(lit.Value); err != nil {
+			return 0, near102(lit.Value)
+		}
+	} else if d.OffsetValue != nil {
+		return 0, notSupported("window frames of computed length")
+	}
+	switch d.WindowDelimiterType {
+	case "UnboundedPreceding":
+		return -unboundedRows, nil
+	case "UnboundedFollowing":
+		return unboundedRows, nil
+	case "ValuePreceding":
+		return -n, nil
+	case "ValueFollowing":
+		return n, nil
+	}
+	return 0, nil
+}
+
+// bounds are the first row of the frame of row i of n, and the one behind its last.
+func (f *rowsFrame) bounds(i, n int) (lo, hi int) {
+	lo, hi = max(i+f.first, 0), min(i+f.last+1, n)
+	return min(lo, n), max(hi, 0)
 }
 
 // snapshot is one row of a level, kept for windows and sorting.
@@ -264,9 +310,22 @@ func (w *windowCall) offsetValue(f *frame, rows []snapshot, ws []windowRow, i in
 			return value.NewInt(value.BigInt, at/(size+1)+1), nil
 		}
 		return value.NewInt(value.BigInt, (at-extra*(size+1))/max(size, 1)+extra+1), nil
-	case "FIRST_VALUE":
+	case "FIRST_VALUE", "LAST_VALUE":
 		j = 0
-	case "LAST_VALUE":
+		if w.frame != nil {
+			lo, hi := w.frame.bounds(i, len(ws))
+			if lo >= hi {
+				return value.Value{}, nil
+			}
+			if j = lo; w.name == "LAST_VALUE" {
+				j = hi - 1
+			}
+			break
+		}
+		if w.name == "FIRST_VALUE" {
+			break
+		}
+		j = i
 		if w.whole {
 			j = len(ws) - 1
 		} else if !w.rows {
@@ -300,6 +359,24 @@ func (w *windowCall) offsetValue(f *frame, rows []snapshot, ws []windowRow, i in
 
 // aggregateRows computes an aggregate over the partition, or running over its order.
 func (w *windowCall) aggregateRows(f *frame, rows []snapshot, ws []windowRow) error {
+	if w.frame != nil {
+		for i, r := range ws {
+			acc := newAccumulator(f.r, w.agg)
+			lo, hi := w.frame.bounds(i, len(ws))
+			for k := lo; k < hi; k++ {
+				f.restore(rows[ws[k].at])
+				if err := acc.add(f); err != nil {
+					return err
+				}
+			}
+			v, err := acc.result()
+			if err != nil {
+				return err
+			}
+			w.set(rows[r.at], v)
+		}
+		return nil
+	}
 	acc := newAccumulator(f.r, w.agg)
 	for i := 0; i < len(ws); {
 		j := i + 1
