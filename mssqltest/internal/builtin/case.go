@@ -12,6 +12,7 @@ func init() {
 		Func{"UPPER", 1, 1, sameText, mapText(upper)},
 		Func{"LOWER", 1, 1, sameText, mapText(lower)},
 		Func{"REVERSE", 1, 1, sameText, mapText(reverse)},
+		Func{"DIFFERENCE", 2, 2, always(typeInt), strict(soundDifference)},
 		Func{"SOUNDEX", 1, 1, always(varchar(4)), soundexOf},
 	)
 }
@@ -100,6 +101,25 @@ func soundexOf(env *value.Env, args []value.Value, types []value.Type) (value.Va
 		return value.Value{}, err
 	}
 	return value.NewVarChar(v.Str()), nil
+}
+
+// soundDifference counts the places in which the sounds of two texts agree, 0 to 4.
+func soundDifference(env *value.Env, args []value.Value, types []value.Type) (value.Value, error) {
+	var codes [2]string
+	for i := range codes {
+		v, err := soundexOf(env, args[i:i+1], types[i:i+1])
+		if err != nil {
+			return value.Value{}, err
+		}
+		codes[i] = v.Str()
+	}
+	n := int64(0)
+	for i := range min(len(codes[0]), len(codes[1])) {
+		if codes[0][i] == codes[1][i] {
+			n++
+		}
+	}
+	return value.NewInt(value.Int, n), nil
 }
 
 // soundexDigits are the digits of the letters A to Z; 0 for those without one.

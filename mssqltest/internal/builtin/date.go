@@ -34,6 +34,7 @@ func init() {
 		Func{"DATEADD", 3, 3, dateAddType, strict(dateAdd)},
 		Func{"DATEDIFF", 3, 3, always(typeInt), strict(dateDiff)},
 		Func{"DATEDIFF_BIG", 3, 3, always(typeBigInt), strict(dateDiffBig)},
+		Func{"DATETRUNC", 2, 2, dateTruncType, strict(dateTrunc)},
 		Func{"DATEPART", 2, 2, always(typeInt), strict(datePart)},
 		Func{"DATENAME", 2, 2, always(nvarchar(30)), strict(dateName)},
 		Func{"YEAR", 1, 1, always(typeInt), partOf("year")},
@@ -353,4 +354,46 @@ func isDate(env *value.Env, args []value.Value, types []value.Type) (value.Value
 		n = 1
 	}
 	return value.NewInt(value.Int, n), nil
+}
+
+func dateTruncType(args []value.Type) (value.Type, error) {
+	if args[1].IsDateTime() {
+		return args[1], nil
+	}
+	return value.Type{ID: value.DateTime2, Scale: 7}, nil
+}
+
+// dateTrunc is DATETRUNC: the parts that have begun since a day at which all of them began.
+func dateTrunc(env *value.Env, args []value.Value, types []value.Type) (value.Value, error) {
+	part, err := partName(args[0], "datetrunc")
+	if err != nil {
+		return value.Value{}, err
+	}
+	t, _ := dateTruncType(types)
+	day := "19000101"
+	switch part {
+	case "week":
+		day = "18991231"
+	case "iso_week":
+		part = "week"
+	case "weekday", "tzoffset", "nanosecond":
+		return value.Value{}, sqlerr.New(9810, part, "datetrunc", t.ID.String())
+	}
+	base, err := value.Convert(env, value.NewVarChar(day), varchar(8), t, 0)
+	if err != nil {
+		return value.Value{}, err
+	}
+	v, err := value.Convert(env, args[1], types[1], t, 0)
+	if err != nil {
+		return value.Value{}, err
+	}
+	n, err := dateDiffBig(env, []value.Value{value.NewNVarChar(part), base, v}, []value.Type{types[0], t, t})
+	if err != nil {
+		return value.Value{}, err
+	}
+	out, ok := value.AddToDate(base, t, part, n.Int())
+	if !ok {
+		return value.Value{}, sqlerr.New(517, t.ID.String())
+	}
+	return out, nil
 }

@@ -42,6 +42,8 @@ func (sc *scope) call(x *ast.FunctionCall) (*expr, error) {
 	switch name {
 	case "ISJSON", "JSON_VALUE", "JSON_QUERY", "JSON_MODIFY":
 		return sc.jsonCall(name, x.Parameters)
+	case "CHOOSE":
+		return sc.chooseCall(x.Parameters)
 	case "ISNULL":
 		if len(x.Parameters) != 2 {
 			return nil, sqlerr.New(174, "isnull", 2)

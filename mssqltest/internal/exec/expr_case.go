@@ -222,3 +222,29 @@ func (sc *scope) scalars(list []ast.ScalarExpression) ([]*expr, error) {
 	}
 	return es, nil
 }
+
+// chooseCall compiles CHOOSE(n, …): the n-th of the values, NULL beyond them.
+func (sc *scope) chooseCall(params []ast.ScalarExpression) (*expr, error) {
+	if len(params) < 2 {
+		return nil, sqlerr.New(189, "choose", 2, 254)
+	}
+	es, err := sc.scalars(params)
+	if err != nil {
+		return nil, err
+	}
+	t, err := sc.c.unify(es[1:])
+	if err != nil {
+		return nil, err
+	}
+	at, vals := sc.c.coerce(es[0], typeInt), make([]*expr, len(es)-1)
+	for i, e := range es[1:] {
+		vals[i] = sc.c.coerce(e, t)
+	}
+	return &expr{typ: t, nullable: true, eval: func(f *frame) (value.Value, error) {
+		n, err := at.eval(f)
+		if err != nil || n.IsNull() || n.Int() < 1 || n.Int() > int64(len(vals)) {
+			return value.Value{}, err
+		}
+		return vals[n.Int()-1].eval(f)
+	}}, nil
+}

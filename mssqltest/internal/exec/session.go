@@ -60,6 +60,7 @@ type Session struct {
 	cursorRows                  int64
 	stats                       StatementStats
 	contextInfo                 []byte
+	context                     map[string]contextValue // of sp_set_session_context
 
 	killed   atomic.Bool
 	statusMu sync.Mutex
@@ -130,7 +131,7 @@ func (s *Session) Reset(ctx context.Context, keepTran bool) {
 	s.cursors, s.fetchStatus, s.cursorRows = map[string]*cursor{}, 0, 0
 	s.identIns = map[int32]bool{}
 	s.lastIdentity, s.batchIdentity = value.Value{}, value.Value{}
-	s.contextInfo = nil
+	s.contextInfo, s.context = nil, nil
 	s.initEnv()
 }
 

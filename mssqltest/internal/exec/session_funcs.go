@@ -41,6 +41,8 @@ func init() {
 			return value.NewInt(value.BigInt, int64(r.s.TranDescriptor())), nil
 		}},
 		"CURSOR_STATUS":     {2, 2, fixedType(value.Type{ID: value.SmallInt}), []value.Type{nvarcharType(20, nil), nvarcharType(256, nil)}, (*run).cursorStatus},
+		"SESSION_CONTEXT":   {1, 1, fixedType(value.Type{ID: value.Variant}), argName, (*run).sessionContext},
+		"FORMATMESSAGE":     {1, 21, textType(2048), []value.Type{nvarcharType(2048, nil), {}}, (*run).formatMessageCall},
 		"COLUMNS_UPDATED":   {0, 0, fixedType(value.Type{ID: value.VarBinary, Len: 128}), nil, (*run).columnsUpdated},
 		"TRIGGER_NESTLEVEL": {0, 3, fixedType(typeInt), []value.Type{typeInt, nvarcharType(10, nil), nvarcharType(10, nil)}, (*run).triggerNestLevel},
 		"ROWCOUNT_BIG": {0, 0, fixedType(typeBigInt), nil, func(r *run, _ []value.Value) (value.Value, error) {

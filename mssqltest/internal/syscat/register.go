@@ -23,4 +23,5 @@ func Register(reg *exec.Registry) {
 	r.lockProcs()
 	r.renameProcs()
 	r.describeProcs()
+	r.scriptProcs()
 }

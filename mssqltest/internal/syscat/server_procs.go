@@ -29,7 +29,7 @@ func (r registrar) serverProcs() {
 	r.proc("sp_updatestats", `@resample char(8) = NO`, accepted)
 	r.proc("sp_recompile", `@objname nvarchar(776)`, accepted)
 	r.proc("sp_dboption", `@dbname sysname = NULL, @optname varchar(35) = NULL, @optvalue varchar(10) = NULL`, accepted)
-	r.proc("sp_set_session_context", `@key sysname, @value sql_variant, @read_only bit = 0`, accepted)
+	r.proc("sp_set_session_context", `@key sysname, @value sql_variant, @read_only bit = 0`, setSessionContext)
 	r.proc("sp_server_info", `@attribute_id int = NULL`, spServerInfo)
 	r.proc("sp_helpdb", `@dbname sysname = NULL`, spHelpDB)
 	r.proc("sp_spaceused", `@objname nvarchar(776) = NULL, @updateusage varchar(5) = false`, spSpaceUsed)
