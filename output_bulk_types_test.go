@@ -238,8 +238,11 @@ func TestBulkRefusedValues(t *testing.T) {
 				null = " DEFAULT 7"
 			}
 			r.sql("CREATE TABLE dbo.t (id int, c " + tt.decl + null + ")")
-			r.start("table: t").refuses(bulkBatch(`{"id":1}`, `{"id":2,"c":`+tt.value+`}`, `{"id":3}`), map[int][]string{1: {"dbo.t", "row 2", "column c", tt.want}})
-			r.want("SELECT id FROM dbo.t ORDER BY id", "1", "3")
+			for way, fields := range bulkWays {
+				r.start(fields).refuses(bulkBatch(`{"id":1}`, `{"id":2,"c":`+tt.value+`}`, `{"id":3}`), map[int][]string{1: {"dbo.t", "row 2", "column c", tt.want}})
+				wantTexts(t, way, r.rows("SELECT id FROM dbo.t ORDER BY id"), "1", "3")
+				r.sql("TRUNCATE TABLE dbo.t")
+			}
 		})
 	}
 }
