@@ -186,6 +186,9 @@ func (l *Lab) died(p *Process) {
 	last, hits := p.Last()
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.target != nil {
+		last = p.lastOutput // it is dead: nobody else looks
+	}
 	l.phases[last]++
 	for step, n := range hits {
 		l.steps[step] += n

@@ -191,6 +191,6 @@ func tellPoints(t *testing.T, l *Lab, messages, twice int, points []crashpoint.P
 			others += n
 		}
 	}
-	fmt.Fprintf(&b, "\n%6d died after another step", others)
+	fmt.Fprintf(&b, "\n%6d died before any step of the output", others)
 	t.Logf("%d processes, %d messages, %d batches written twice because the answer to their commit was lost:%s", len(l.processes), messages, twice, b.String())
 }

@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -33,6 +34,9 @@ type Process struct {
 
 	mu   sync.Mutex
 	last crashpoint.Point
+	// lastOutput is the last step of the output; those of the input go on beside it.
+	lastOutput crashpoint.Point
+
 	hits map[crashpoint.Point]int
 	made chan struct{} // closed at the next step
 }
@@ -76,6 +80,9 @@ func (p *Process) serve(reports, answers *os.File, rng *rand.Rand) {
 		if r.Step != "" {
 			p.mu.Lock()
 			p.last = r.Step
+			if slices.Contains(crashpoint.Output(), r.Step) {
+				p.lastOutput = r.Step
+			}
 			p.hits[r.Step]++
 			close(p.made)
 			p.made = make(chan struct{})
