@@ -345,6 +345,7 @@ func (l *bulkLanding) fillStage(ctx context.Context, w *bulkWorker, j *bulkJob) 
 		absent[i] = !j.have[i]
 	}
 	j.content.Unknown, j.content.Absent, j.content.Whole = j.lack, absent, l.whole[j.name]
+	j.content.Distinct = j.distinct()
 	if err := c.stage.Fold(ctx, w.conn, &j.content); err != nil {
 		return fail(err)
 	}

@@ -241,10 +241,11 @@ func (l *bulkLanding) know(ctx context.Context, w *bulkWorker, lane merge.Lane, 
 		return nil
 	}
 	if b.mark.Epoch == 0 {
-		if b.mark, err = f.table.Take(ctx, w.conn, lane); err != nil {
-			return err
+		m, err := f.table.Take(ctx, w.conn, lane)
+		if err != nil {
+			return err // whether it has been taken is not known: it is taken again
 		}
-		b.known = true
+		b.mark, b.known = m, true
 	} else {
 		m, found, err := f.table.Read(ctx, w.conn, lane)
 		switch {

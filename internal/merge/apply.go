@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql/driver"
 	"fmt"
-	"io"
 	"strings"
 
 	"example.com/mssqlcdc/internal/bulkload"
@@ -33,7 +32,10 @@ WHERE s.{op} <> 3{group} AND NOT EXISTS (SELECT 1 FROM {t} t WITH (UPDLOCK, SERI
 SET @inserted = @inserted + @@ROWCOUNT;
 `
 	sqlCounts = "DECLARE @deleted bigint = 0, @updated bigint = 0, @inserted bigint = 0;\n"
-	sqlCheck  = "IF @updated + @inserted <> (SELECT COUNT(*) FROM {s} s WHERE s.{op} <> 3) THROW 50001, N'the table has not taken all rows', 1;\n"
+	sqlRows   = "DECLARE @rows bigint = (SELECT COUNT(*) FROM {s} s WHERE s.{op} <> 3);\n"
+	sqlIf     = "IF @updated < @rows\nBEGIN\n"
+	sqlEnd    = "END\n"
+	sqlCheck  = "IF @updated + @inserted <> @rows THROW 50001, N'the table has not taken all rows', 1;\n"
 	sqlReport = "SELECT @deleted, @updated, @inserted;"
 
 	// The key's index is what rows are to be found by, whatever the server guesses from a temporary table without statistics.
@@ -81,18 +83,30 @@ func (s *Stage) Apply(ctx context.Context, conn *session.Conn, c *Content, missi
 			b.WriteString(s.statement(sqlUpdate, "{set}", set, "{group}", s.condition(g)))
 		}
 	}
+	if s.key.Unique {
+		b.WriteString(s.text(sqlRows) + sqlIf)
+	}
 	for _, g := range inserts {
 		b.WriteString(s.insert(c, g))
 	}
 	if s.key.Unique {
-		b.WriteString(s.text(sqlCheck))
+		b.WriteString(sqlEnd + sqlCheck)
 	}
 	b.WriteString(sqlReport)
-	row, err := conn.QueryRow(ctx, b.String(), "")
+	sets, err := results(ctx, conn, b.String(), "")
 	if err != nil {
 		return r, nil, err
 	}
+	row := only(sets, 0)
 	return Result{Deleted: r.Deleted + count(row, 0), Updated: count(row, 1), Inserted: count(row, 2)}, nil, nil
+}
+
+// only is the first row of a result set, nil if there is none.
+func only(sets [][][]driver.Value, set int) []driver.Value {
+	if set >= len(sets) || len(sets[set]) == 0 {
+		return nil
+	}
+	return sets[set][0]
 }
 
 func count(row []driver.Value, i int) int64 {
@@ -120,30 +134,21 @@ func (s *Stage) updates(ctx context.Context, conn *session.Conn, c *Content, mis
 	} else {
 		text += s.statement(sqlMissing)
 	}
-	rows, err := conn.Query(ctx, text+sqlReport, "")
+	sets, err := results(ctx, conn, text+sqlReport, "")
 	if err != nil {
 		return 0, nil, err
 	}
-	row := make([]driver.Value, 1)
-	for err == nil {
-		if err = rows.Next(row); err == nil && missing == MissingError {
+	deleted = count(only(sets, 1), 0)
+	if missing == MissingError {
+		for _, row := range sets[0] {
 			absent = append(absent, count(row, 0))
 		}
-	}
-	if err == io.EOF { //nolint:errorlint // the end of the rows is io.EOF itself
-		err = rows.NextResultSet()
-	}
-	if err == nil {
-		row = make([]driver.Value, 3)
-		err = rows.Next(row)
-		deleted = count(row, 0)
-	}
-	if closeErr := rows.Close(); err == nil {
-		err = closeErr
 	}
 	if err != nil || len(absent) > 0 || missing == MissingIgnore {
 		return deleted, absent, err
 	}
-	_, err = conn.Exec(ctx, s.last(c), "")
+	if text := s.last(c); text != "" {
+		_, err = conn.Exec(ctx, text, "")
+	}
 	return deleted, nil, err
 }

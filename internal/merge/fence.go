@@ -79,12 +79,13 @@ func ready(ctx context.Context, conn *session.Conn, table catalog.Name, look, cr
 
 // Read gives the mark of a lane, and false if there is none.
 func (f *Fence) Read(ctx context.Context, conn *session.Conn, l Lane) (m Mark, found bool, err error) {
-	row, err := conn.QueryRow(ctx, f.text(sqlFenceRead), declLane, l.Target, l.Channel)
-	if errors.Is(err, session.ErrNoRows) {
-		return m, false, nil
-	}
+	sets, err := results(ctx, conn, f.text(sqlFenceRead), declLane, l.Target, l.Channel)
 	if err != nil {
 		return m, false, fmt.Errorf("reading the fence of %s: %w", l.Channel, err)
+	}
+	row := only(sets, 0)
+	if row == nil {
+		return m, false, nil
 	}
 	text, _ := row[0].(string)
 	m.Epoch = count(row, 1)

@@ -20,7 +20,7 @@ const (
  CROSS APPLY (SELECT TOP (1) e.{column} FROM {s} e WHERE {key e l} AND e.{op} <> 3 AND e.{seq} < l.{seq} AND e.{word} & {bit} <> 0 ORDER BY e.{seq} DESC) p
 WHERE l.{op} <> 3 AND l.{word} & {bit} = 0 AND NOT EXISTS (SELECT 1 FROM {s} n WHERE {key n l} AND n.{seq} > l.{seq});
 `
-	sqlLast = "DELETE s FROM {s} s WHERE s.{op} <> 3 AND EXISTS (SELECT 1 FROM {s} n WHERE {key n s} AND n.{seq} > s.{seq});\n"
+	sqlLast = "WITH l AS (SELECT s.{op}, LEAD(s.{seq}) OVER (PARTITION BY {order} ORDER BY s.{seq}) AS later FROM {s} s) DELETE l WHERE later IS NOT NULL AND {op} <> 3;\n"
 	// Whether a key comes twice is cheaper to ask than to take over values that nobody has.
 	sqlTwice = "IF EXISTS (SELECT 1 FROM {s} l JOIN {s} n ON {key n l} AND n.{seq} > l.{seq} WHERE l.{op} <> 3)\nBEGIN\n"
 )
@@ -30,7 +30,7 @@ func (s *Stage) text(statement string, more ...string) string {
 	r := strings.NewReplacer(append([]string{
 		"{s}", s.name.Quoted(), "{t}", s.target.Name.Quoted(), "{op}", catalog.Quote(ColumnOp), "{seq}", catalog.Quote(ColumnSeq), "{order}", s.order,
 		"{key d s}", fmt.Sprintf(s.same, "d", "s"), "{key e l}", fmt.Sprintf(s.same, "e", "l"), "{key n l}", fmt.Sprintf(s.same, "n", "l"),
-		"{key n s}", fmt.Sprintf(s.same, "n", "s"), "{key t s}", fmt.Sprintf(s.same, "t", "s"), "{key b s}", fmt.Sprintf(s.same, "b", "s"),
+		"{key t s}", fmt.Sprintf(s.same, "t", "s"), "{key b s}", fmt.Sprintf(s.same, "b", "s"),
 	}, more...)...)
 	return r.Replace(statement)
 }
@@ -41,7 +41,7 @@ func (s *Stage) forget(c *Content) string {
 	if c.Skips {
 		out += s.text(sqlSkip)
 	}
-	if c.Deletes {
+	if c.Deletes && !c.Distinct {
 		out += s.text(sqlForget)
 	}
 	return out
@@ -49,6 +49,9 @@ func (s *Stage) forget(c *Content) string {
 
 // last is the second part: one row for each key that is not deleted in the end.
 func (s *Stage) last(c *Content) string {
+	if c.Distinct {
+		return ""
+	}
 	var b strings.Builder
 	for _, i := range s.unknown(c, func(*bulkload.TargetColumn) bool { return true }) {
 		word, bit, _ := s.Known(i)

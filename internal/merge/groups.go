@@ -2,9 +2,7 @@ package merge
 
 import (
 	"context"
-	"database/sql/driver"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
@@ -33,29 +31,19 @@ func (s *Stage) groups(ctx context.Context, conn *session.Conn, c *Content, one 
 		word, bit, _ := s.Known(i)
 		list[n] = fmt.Sprintf("s.%s & %d", catalog.Quote(knownColumn(word)), bit)
 	}
-	rows, err := conn.Query(ctx, s.text("SELECT DISTINCT "+strings.Join(list, ", ")+" FROM {s} s WHERE s.{op} <> 3"), "")
+	sets, err := results(ctx, conn, s.text("SELECT DISTINCT "+strings.Join(list, ", ")+" FROM {s} s WHERE s.{op} <> 3"), "")
 	if err != nil {
 		return nil, err
 	}
 	var out []group
-	row := make([]driver.Value, len(columns))
-	for {
-		if err = rows.Next(row); err != nil {
-			break
-		}
+	for _, row := range sets[0] {
 		g := group{columns: columns, known: make([]bool, len(columns))}
 		for n := range columns {
 			g.known[n] = count(row, n) != 0
 		}
 		out = append(out, g)
 	}
-	if err == io.EOF { //nolint:errorlint // the end of the rows is io.EOF itself
-		err = nil
-	}
-	if closeErr := rows.Close(); err == nil {
-		err = closeErr
-	}
-	return out, err
+	return out, nil
 }
 
 // condition chooses the rows of a group.

@@ -190,6 +190,8 @@ func (s *Stage) Clear(ctx context.Context, conn *session.Conn) error {
 // Content is what the caller knows of the rows that it has loaded.
 type Content struct {
 	Skips, Updates, Deletes bool
+	// Distinct tells that no two rows have one key, so that there is nothing to fold.
+	Distinct bool
 	// Unknown are the columns of the target that some row does not know, Absent those that none does.
 	Unknown, Absent map[int]bool
 	// Whole has every row updated by one statement, which unique values that rows exchange need. Otherwise rows that know a large
