@@ -210,6 +210,9 @@ func (o *bulkOutput) check(ctx context.Context, w *bulkWorker) error {
 	if t.relations != nil {
 		o.warn(*o.cfg.static, t.relations)
 	}
+	if key := t.key(); len(key.Columns) > 0 && !key.Unique {
+		o.log.Warnf("table %s has no unique index over its key %s: rows are found by reading the table, and one message changes all rows that have its key", t.target.Name, key.Names(t.target))
+	}
 	return w.mayLoad(ctx, *o.cfg.static)
 }
 

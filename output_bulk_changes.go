@@ -24,6 +24,14 @@ type bulkChanges struct {
 	plans []*bulkPlan
 }
 
+// key is what rows are brought into the table by, none where they are only inserted.
+func (t *bulkTable) key() (k merge.Key) {
+	if t.changes != nil {
+		k = t.changes.stage.Key()
+	}
+	return k
+}
+
 // changes plans a table that has a key. It is nil for a table without one, in mode apply.
 func (w *bulkWorker) changes(ctx context.Context, target *bulkload.Target) (*bulkChanges, error) {
 	key, err := merge.LoadKey(ctx, w.conn, target, w.cfg.mode.keyColumns)

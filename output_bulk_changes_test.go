@@ -180,7 +180,11 @@ func TestBulkKeys(t *testing.T) {
 		if err := r.make("table: h\nmode: upsert\nkey_columns: [x]").output.Connect(t.Context()); err == nil || !strings.Contains(err.Error(), "no column x") {
 			t.Errorf("a key of no column: %v", err)
 		}
-		r.start("table: h\nmode: upsert\nkey_columns: [a, b]").lands(`{"a":1,"b":2}`, `{"a":1,"b":2}`, `{"a":1,"b":3}`)
+		heap := r.start("table: h\nmode: upsert\nkey_columns: [a, b]")
+		if heap.log.count("has no unique index over its key a, b") != 1 {
+			t.Errorf("the log: %s", heap.log)
+		}
+		heap.lands(`{"a":1,"b":2}`, `{"a":1,"b":2}`, `{"a":1,"b":3}`)
 		r.want("SELECT * FROM dbo.h WHERE b > 0 ORDER BY b", "1|2", "1|3")
 		r.start("table: u\nmode: upsert").lands(`{"a":1,"b":1,"c":1}`, `{"a":1,"b":2,"c":2}`)
 		r.want("SELECT * FROM dbo.u", "1|2|2")

@@ -31,7 +31,8 @@ const (
 WHERE s.{op} <> 3{group} AND NOT EXISTS (SELECT 1 FROM {t} t WITH (UPDLOCK, SERIALIZABLE) WHERE {key t s}) ORDER BY {order}{hint};
 SET @inserted = @inserted + @@ROWCOUNT;
 `
-	sqlCounts = "DECLARE @deleted bigint = 0, @updated bigint = 0, @inserted bigint = 0;\n"
+	// Without a transaction, as after a request that was cancelled, nothing may be changed.
+	sqlCounts = "IF @@TRANCOUNT = 0 THROW 50002, N'the transaction is gone', 1;\nDECLARE @deleted bigint = 0, @updated bigint = 0, @inserted bigint = 0;\n"
 	sqlRows   = "DECLARE @rows bigint = (SELECT COUNT(*) FROM {s} s WHERE s.{op} <> 3);\n"
 	sqlIf     = "IF @updated < @rows\nBEGIN\n"
 	sqlEnd    = "END\n"
