@@ -262,8 +262,8 @@ func captured(ctx context.Context, db *sql.DB) (int, error) {
 	return total, nil
 }
 
-// startCopy runs a pipeline into the copy.
-func startCopy(t *testing.T, out *tableCopy, yaml string) (stop func()) {
+// startCopy runs a pipeline into an output of its name.
+func startCopy(t *testing.T, out service.BatchOutput, yaml string) (stop func()) {
 	t.Helper()
 	env := service.GlobalEnvironment().Clone()
 	if err := env.RegisterBatchOutput("copy", service.NewConfigSpec(), func(*service.ParsedConfig, *service.Resources) (service.BatchOutput, service.BatchPolicy, int, error) {

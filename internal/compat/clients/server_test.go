@@ -66,10 +66,12 @@ func startServer(t *testing.T, script string) *process {
 // client is a way to call a foreign program.
 type client struct {
 	*process
-	tls   bool
-	path  string
-	conf  string        // FREETDSCONF
-	bound time.Duration // of one call; 0 is a minute
+	tls    bool
+	strict bool // TDS 8.0
+	path   string
+	env    []string      // more of it
+	conf   string        // FREETDSCONF
+	bound  time.Duration // of one call; 0 is a minute
 }
 
 // freeTDSConf names the server "standin" for everything that is built on FreeTDS. Over TLS the certificate is verified.
@@ -101,7 +103,11 @@ func (c *client) run(t *testing.T, stdin string, args ...string) (string, error)
 	if c.tls {
 		encrypt = "yes"
 	}
+	if c.strict {
+		encrypt = "strict"
+	}
 	cmd.Env = append(os.Environ(), "FREETDSCONF="+c.conf, "STANDIN_PORT="+c.port, "STANDIN_PASSWORD="+password, "STANDIN_TLS="+encrypt, "STANDIN_CA="+c.ca, "NODE_PATH="+cached("node_modules"))
+	cmd.Env = append(cmd.Env, c.env...)
 	out, err := cmd.CombinedOutput()
 	return string(out), err
 }

@@ -115,6 +115,8 @@ func TestScanSessionsAndErrors(t *testing.T) {
 	s.exec(`INSERT a VALUES (1), (2)`)
 	s.scan()
 	s.want(`SELECT session_id, scan_phase, tran_count, command_count, latency FROM sys.dm_cdc_log_scan_sessions WHERE session_id = 0`, "0|Done|1|2|0")
+	// The LSN is text that ends with NUL, which Debezium compares with.
+	s.want(`SELECT LEN(start_lsn), UNICODE(RIGHT(start_lsn, 1)), SUBSTRING(start_lsn, 9, 1), SUBSTRING(start_lsn, 18, 1) FROM sys.dm_cdc_log_scan_sessions WHERE session_id <> 0 AND tran_count = 1`, "23|0|:|:")
 	s.m.Job(s.db).InjectError(18805, "the log reader failed", 2)
 	s.exec(`INSERT a VALUES (3)`)
 	for range 2 {

@@ -70,5 +70,22 @@ func TestBulkProbes(t *testing.T) {
 		"NULL|0", "SQL_Latin1_General_CP1_CI_AS|0", "NULL|1")
 	s.want(`SELECT column_id, TYPE_NAME(system_type_id) AS system_type_name, is_identity FROM sys.columns WHERE object_id = OBJECT_ID(N'dbo.lab_bulk')`,
 		"1|bigint|0", "2|varchar|0", "3|bigint|0")
-	s.want(`SET FMTONLY ON select * from dbo.lab_bulk SET FMTONLY OFF`)
+	for _, sql := range []string{
+		`SET FMTONLY ON select * from dbo.lab_bulk SET FMTONLY OFF`,
+		`sp_executesql N'SET FMTONLY ON SELECT * FROM dbo.lab_bulk '`, // mssql-jdbc
+		`SET FMTONLY ON; EXEC(N'SELECT [id], [v], [c] FROM dbo.lab_bulk'); SET FMTONLY OFF`,
+	} {
+		r := s.run(s.s, sql)
+		if len(r.errs) > 0 || len(r.cols) != 3 || len(r.sets) != 1 || len(r.sets[0]) != 0 {
+			t.Errorf("%s gives %d columns, rows %q, %v; want three columns and no row", sql, len(r.cols), r.sets, r.errs)
+		}
+		s.exec(`SET FMTONLY OFF`)
+	}
+	s.exec(`INSERT dbo.lab_bulk (id) VALUES (1)`)
+	s.want(`SELECT id FROM dbo.lab_bulk`, "1") // FMTONLY is off
+	for _, sql := range []string{
+		`SELECT COLUMN_NAME, DATA_TYPE, IS_NULLABLE, CHARACTER_MAXIMUM_LENGTH FROM INFORMATION_SCHEMA.COLUMNS WHERE TABLE_SCHEMA = 'dbo' AND TABLE_NAME = 'lab_bulk' ORDER BY ORDINAL_POSITION`,
+	} {
+		s.want(sql, "id|bigint|NO|NULL", "v|varchar|YES|100", "c|bigint|NO|NULL")
+	}
 }
