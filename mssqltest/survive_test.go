@@ -244,4 +244,3 @@ func (b *bank) read(ctx context.Context, db *sql.DB) {
 		}
 	}
 }
-
