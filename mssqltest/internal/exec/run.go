@@ -303,13 +303,14 @@ func (r *run) fail(se *sqlerr.Error) error {
 			return err
 		}
 	}
-	if err := r.sink.DoneStatement(CmdOther, 0, false); err != nil {
-		return err
-	}
+	// The transaction is gone before the statement's DONE says so: there are drivers that read no further.
 	if dooms && tran.count > 0 {
 		if err := tran.rollback(r.sink); err != nil {
 			return err
 		}
+	}
+	if err := r.sink.DoneStatement(CmdOther, 0, false); err != nil {
+		return err
 	}
 	switch {
 	case se.Class >= 20:
