@@ -405,11 +405,11 @@ func (l *bulkLanding) store(ctx context.Context, w *bulkWorker, jobs []*bulkJob,
 	}
 	crashpoint.Hit(crashpoint.BulkCommitting)
 	if err := w.conn.Batch(ctx, sqlBulkCommit); err != nil {
-		l.moved(moves, false)
+		l.moved(moves, rows, false)
 		return &bulkError{table: firstTable(jobs), committing: w.conn.Broken(), rows: rows, err: fmt.Errorf("committing: %w", err)}
 	}
 	crashpoint.Hit(crashpoint.BulkCommitted)
-	l.moved(moves, true)
+	l.moved(moves, rows, true)
 	return nil
 }
 

@@ -5,7 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 
 	"github.com/redpanda-data/benthos/v4/public/service"
 
@@ -25,7 +27,9 @@ type bulkLane struct {
 	mark  merge.Mark // Epoch is 0 while the lane is another's or nobody's
 	known bool       // the server's mark is this one
 	held  merge.Token
-	// held is the first place that was refused and has not landed: nothing beyond it lands before it does.
+	// held is the first place that was refused and has not landed: nothing beyond it lands before it does. Rows of a snapshot share
+	// their places, so it is known by the text of its token, too.
+	heldText string
 }
 
 // bulkPlace is where a message is in its lane.
@@ -33,6 +37,7 @@ type bulkPlace struct {
 	lane        merge.Lane // zero for a message that does nothing
 	first, last merge.Token
 	rows        []merge.Token // of each row, nil if they share one
+	text        string        // of the first token, as it came
 }
 
 func (f *bulkFence) lane(l merge.Lane) *bulkLane {
@@ -125,8 +130,8 @@ func (l *bulkLanding) place(i int, name catalog.Name) (p bulkPlace, err error) {
 	case kafka:
 		token = metaText(m, "kafka_offset")
 	default:
-		if events, err := l.events(i); err != nil || events != nil {
-			p.rows = events
+		if events, text, err := l.events(i); err != nil || events != nil {
+			p.rows, p.text = events, text
 			if len(events) > 0 {
 				p.first, p.last = events[0], events[len(events)-1]
 			}
@@ -134,7 +139,7 @@ func (l *bulkLanding) place(i int, name catalog.Name) (p bulkPlace, err error) {
 		}
 	}
 	p.first, err = merge.ParseToken(token)
-	p.last = p.first
+	p.last, p.text = p.first, token
 	return p, cmp.Or(err, l.unordered(p))
 }
 
@@ -166,31 +171,33 @@ func sourceOf(m *service.Message) string {
 	return name
 }
 
-// events are the event ids of the rows of an Arrow message of mssql_cdc, nil for other messages.
-func (l *bulkLanding) events(i int) (out []merge.Token, err error) {
+// events are the event ids of the rows of an Arrow message of mssql_cdc, and the text of the first; nil for other messages.
+func (l *bulkLanding) events(i int) (out []merge.Token, text string, err error) {
 	records, err := l.arrowOf(i)
 	if err != nil || records == nil {
-		return nil, nil // decoding says what is wrong
+		return nil, "", nil // decoding says what is wrong
 	}
 	for _, rec := range records {
 		ids := arrowChangeColumnsOf(rec).events
 		if ids == nil {
-			return nil, nil
+			return nil, "", nil
 		}
 		for r := range ids.Len() {
 			t, err := merge.ParseToken(ids.Value(r))
 			if err != nil {
-				return nil, err
+				return nil, "", err
 			}
 			if n := len(out); n > 0 {
 				if c, err := t.Compare(out[n-1]); err != nil || c < 0 {
-					return nil, errors.New("its rows are not in the order of their event ids")
+					return nil, "", errors.New("its rows are not in the order of their event ids")
 				}
+			} else {
+				text = strings.Clone(ids.Value(r))
 			}
 			out = append(out, t)
 		}
 	}
-	return out, nil
+	return out, text, nil
 }
 
 // enter makes the lanes of rows known, and gives the rows that are to be loaded: not those that the marks have passed, nor those
@@ -271,14 +278,15 @@ func (l *bulkLanding) know(ctx context.Context, w *bulkWorker, lane merge.Lane, 
 // free ends the wait for a place that has landed.
 func (b *bulkLane) free() {
 	if passed, err := b.held.Passed(b.mark.Token); err == nil && passed || b.held.IsZero() {
-		b.held = merge.Token{}
+		b.held, b.heldText = merge.Token{}, ""
 	}
 }
 
 // waits tells whether a message is beyond a place that was refused before, and that is not in this batch.
 func (l *bulkLanding) waits(i int) bool {
 	p := l.places[i]
-	held := l.out.fence.lane(p.lane).held
+	b := l.out.fence.lane(p.lane)
+	held := b.held
 	if held.IsZero() {
 		return false
 	}
@@ -291,11 +299,30 @@ func (l *bulkLanding) waits(i int) bool {
 		}
 		from, err := l.places[n].first.Compare(held)
 		to, err2 := l.places[n].last.Compare(held)
-		if err == nil && err2 == nil && from <= 0 && to >= 0 {
+		if err == nil && err2 == nil && from <= 0 && to >= 0 && (!held.Snapshot() || l.places[n].text == b.heldText) {
 			return false
 		}
 	}
 	return true
+}
+
+// marksWait tells whether a mark of a table's snapshot has to wait, because messages for the table before it have not landed.
+func (l *bulkLanding) marksWait(table catalog.Name) bool {
+	if l.out.fence == nil {
+		return false
+	}
+	target := table.String()
+	for i := range l.held {
+		if l.places[i].lane.Target == target {
+			return true
+		}
+	}
+	for lane, b := range l.out.fence.lanes {
+		if lane.Target == target && !b.held.IsZero() {
+			return true
+		}
+	}
+	return false
 }
 
 // passedRows is how many rows of a message the mark has passed: those that it begins with.
@@ -359,8 +386,8 @@ func (l *bulkLanding) move(ctx context.Context, w *bulkWorker, moves []laneMove,
 	return nil
 }
 
-// moved notes what a commit has done to the marks; known is false when that is not known.
-func (l *bulkLanding) moved(moves []laneMove, known bool) {
+// moved notes what a commit of rows has done to the marks; known is false when that is not known.
+func (l *bulkLanding) moved(moves []laneMove, rows []int, known bool) {
 	for _, m := range moves {
 		b := l.out.fence.lane(m.lane)
 		b.known = known
@@ -369,19 +396,30 @@ func (l *bulkLanding) moved(moves []laneMove, known bool) {
 			b.free()
 		}
 	}
+	for _, i := range rows {
+		if !known || l.out.fence == nil || l.places[i].text == "" {
+			continue
+		}
+		if b := l.out.fence.lane(l.places[i].lane); b.heldText == l.places[i].text {
+			b.held, b.heldText = merge.Token{}, ""
+		}
+	}
 }
 
 // holdBack notes the places of the messages that are given back, and that everything later has to wait for.
 func (l *bulkLanding) holdBack() {
-	for i := range l.held {
+	for _, i := range slices.Sorted(maps.Keys(l.held)) {
 		p := l.places[i]
+		if p.lane == (merge.Lane{}) {
+			continue // a mark of a snapshot: it waits for what is before it
+		}
 		b := l.out.fence.lane(p.lane)
 		first := p.first
 		if n := l.passedRows(i); n > 0 && n < len(p.rows) {
 			first = p.rows[n]
 		}
 		if c, err := first.Compare(b.held); b.held.IsZero() || err == nil && c < 0 {
-			b.held = first
+			b.held, b.heldText = first, p.text
 		}
 	}
 }

@@ -34,6 +34,10 @@ func (l *bulkLanding) landMark(ctx context.Context, i int, operation, id string)
 		l.refuse(i, catalog.Name{}, err)
 		return nil
 	}
+	if l.marksWait(name) {
+		l.held[i] = errLaneWaits
+		return nil
+	}
 	for {
 		err := l.tryMark(ctx, name, operation, id)
 		switch {

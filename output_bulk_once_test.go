@@ -312,6 +312,20 @@ func TestBulkOnceSnapshot(t *testing.T) {
 		out.applies(read(2, 0), read(10, 0), read(1, 0), event(11, "update", `{"id":2,"v":11}`), event(12, "update", `{"id":2,"v":12}`))
 		r.want("SELECT id, v FROM dbo.t ORDER BY id", "1|0", "2|12", "10|0")
 		r.want("SELECT v FROM dbo.audit WHERE v > 0", "11", "12")
+
+		// Rows that were held back, and a change after them that waits until they have landed.
+		fresh := func(id int) *service.Message {
+			m := read(id, 1)
+			m.MetaSetMut("event_id", fmt.Sprintf(`0x%020x-read-dbo.src-{"id":%d}`, 20, id))
+			return m
+		}
+		r.start(fenced["apply"]).applies(event(12, "update", `{"id":2,"v":12}`)) // takes the lane over
+		out.refuses(service.MessageBatch{fresh(1), fresh(2)}, map[int][]string{0: {"another writer"}, 1: {"another writer"}})
+		out.applies(fresh(10))
+		out.refuses(service.MessageBatch{event(21, "update", `{"id":2,"v":21}`), fresh(10)}, map[int][]string{0: {"waits"}})
+		out.applies(fresh(1), fresh(2))
+		out.applies(event(21, "update", `{"id":2,"v":21}`))
+		r.want("SELECT id, v FROM dbo.t ORDER BY id", "1|1", "2|21", "10|1")
 		r.start(strings.Replace(fenced["insert"], "table: t", "table: dbo.audit", 1)).refuses(service.MessageBatch{read(7, 7)}, map[int][]string{0: {"snapshot", "key"}})
 	})
 }
