@@ -11,5 +11,8 @@
 //
 // With Lab.WriteTo the process writes into a second server with mssql_bulk instead, and the rows of its table are the journal.
 //
+// With Lab.CopyTo the tables of a second server follow those of the first (mode apply, exactly_once), and with Lab.HistoryTo one table
+// takes each change as a row (mode insert): triggers there write down what is applied, and internal/verify compares the servers.
+//
 // What it proves is listed at Lab.Verify and Target.Verify. What it does not: anything about power failures, since only processes die here.
 package crashtest

@@ -43,6 +43,8 @@ type Lab struct {
 	dir      string
 	journal  *Journal
 	target   *Target // nil: processes write into the journal
+	copy     *Copy
+	history  *History
 	starts   []map[string]Position
 
 	mu        sync.Mutex
@@ -158,6 +160,12 @@ func (l *Lab) Start(skip int, crash ...crashpoint.Point) *Process {
 // config is the stream that a process runs.
 func (l *Lab) config() string {
 	var b strings.Builder
+	switch {
+	case l.copy != nil:
+		return l.copy.config()
+	case l.history != nil:
+		return l.history.config()
+	}
 	output := "pipeline: {threads: 1}\noutput: {journal: {}}\n"
 	if l.target != nil {
 		output = l.target.config()

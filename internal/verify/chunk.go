@@ -230,6 +230,8 @@ func (t *tables) judge(c *chunk, out *Table) {
 		s := c.suspects[key]
 		switch {
 		case slices.Contains(s.seen, s.target):
+		case now.Sub(s.began) < restless*t.conf.Settle && s.src == nil && s.dst == nil && len(t.found.Rows)+len(out.Rows) < t.conf.List:
+			return false // it is to be listed, and the next look keeps its row
 		case now.Sub(s.changed) >= t.conf.Settle:
 			out.Differences++
 			t.list(out, t.difference(s))
