@@ -63,6 +63,30 @@ var brokerExamples = map[string]func(w *kafkaWorld){
 			w.t.Errorf("the dead letter is %s with %v", dead[0].Value, dead[0].Headers)
 		}
 	},
+	"kafka-to-table-once.yaml": func(w *kafkaWorld) {
+		defer w.start("cdc-to-kafka.yaml")()
+		latest := ""
+		for _, r := range w.topic("shop.dbo.orders", 4) {
+			latest = max(latest, header(r, "event_id"))
+		}
+		bad := &kgo.Record{Topic: "shop.dbo.orders", Partition: 1, Value: []byte(`{"id":3,"customer_id":1,"total":"a lot","state":"placed"}`), Headers: []kgo.RecordHeader{{Key: "operation", Value: []byte("insert")}, {Key: "event_id", Value: []byte(latest + "-next")}}}
+		w.produce(bad)
+		w.exec("INSERT dbo.orders (id, customer_id, total, state) VALUES (2, 1, 7, 'placed');")
+		stop := w.start("kafka-to-table-once.yaml")
+		w.table("SELECT id, total, state FROM copy.orders ORDER BY id", "2|7.00|placed")
+		w.table("SELECT COUNT(*) FROM dbo.rejected_orders", "1")
+		stop()
+		// Everything is read again by another group, and nothing of it is applied: the row that was taken out stays away.
+		w.exec("DELETE copy.orders;")
+		text, err := os.ReadFile("config/examples/kafka-to-table-once.yaml")
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		defer w.startText("again", strings.Replace(string(text), "copy_orders_once", "copy_orders_again", 1))()
+		w.exec("INSERT dbo.orders (id, customer_id, total, state) VALUES (5, 1, 1, 'placed');")
+		w.table("SELECT id, state FROM copy.orders ORDER BY id", "5|placed")
+		w.table("SELECT COUNT(*) FROM dbo.rejected_orders", "1")
+	},
 	"kafka-to-tables.yaml": func(w *kafkaWorld) {
 		defer w.start("cdc-to-kafka.yaml")()
 		w.topic("shop.dbo.customers", 5)
@@ -172,16 +196,22 @@ func (w *kafkaWorld) run(name string) (s *service.Stream, ended chan error) {
 	if err != nil {
 		w.t.Fatal(err)
 	}
+	return w.runText(string(text))
+}
+
+func (w *kafkaWorld) runText(text string) (s *service.Stream, ended chan error) {
+	w.t.Helper()
 	b := service.NewStreamBuilder()
 	b.SetLogger(slog.New(slog.NewTextHandler(w.t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn})))
 	b.SetEnvVarLookupFunc(func(name string) (string, bool) {
 		v, ok := w.env[name]
 		return v, ok
 	})
-	if err := b.SetYAML(string(text)); err != nil {
+	if err := b.SetYAML(text); err != nil {
 		w.t.Fatal(err)
 	}
-	if s, err = b.Build(); err != nil {
+	s, err := b.Build()
+	if err != nil {
 		w.t.Fatal(err)
 	}
 	ended = make(chan error, 1)
@@ -192,7 +222,16 @@ func (w *kafkaWorld) run(name string) (s *service.Stream, ended chan error) {
 // start runs an example until stop is called.
 func (w *kafkaWorld) start(name string) (stop func()) {
 	w.t.Helper()
-	s, ended := w.run(name)
+	text, err := os.ReadFile(filepath.Join("config/examples", name))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return w.startText(name, string(text))
+}
+
+func (w *kafkaWorld) startText(name, text string) (stop func()) {
+	w.t.Helper()
+	s, ended := w.runText(text)
 	stop = sync.OnceFunc(func() {
 		if err := s.StopWithin(exampleBound); err != nil {
 			w.t.Errorf("stopping %s: %v", name, err)
