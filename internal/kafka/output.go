@@ -236,7 +236,7 @@ func (e *evaluator) record(i int) (*kgo.Record, error) {
 		r.Timestamp = time.UnixMilli(n)
 	}
 	if e.cfg.headers != nil {
-		err = e.cfg.headers.Walk(e.batch[i], func(k, v string) error {
+		err = e.cfg.headers.each(e.batch[i], func(k, v string) error {
 			r.Headers = append(r.Headers, kgo.RecordHeader{Key: k, Value: []byte(v)})
 			return nil
 		})

@@ -15,7 +15,7 @@ type outputConfig struct {
 	key       *service.InterpolatedString
 	partition *service.InterpolatedString
 	timestamp *service.InterpolatedString
-	headers   *service.MetadataFilter
+	headers   *headerFilter // nil for none
 	policy    service.BatchPolicy
 	inFlight  int
 }
@@ -31,9 +31,7 @@ func parseOutput(conf *service.ParsedConfig) (outputConfig, error) {
 		policy:    field(p, conf.FieldBatchPolicy, fieldBatching),
 		inFlight:  field(p, conf.FieldInt, fieldMaxInFlight),
 	}
-	if conf.Contains(fieldMetadata) {
-		cfg.headers = field(p, conf.FieldMetadataFilter, fieldMetadata)
-	}
+	cfg.headers = p.headers()
 	if cfg.inFlight < 1 {
 		p.failed(fieldMaxInFlight, errors.New("it must be at least 1"))
 	}
