@@ -211,22 +211,18 @@ func TestTheLagIsMeasuredEachPeriod(t *testing.T) {
 	inBubble(t, 1, func(t *testing.T, b *bubble) {
 		b.put(0, "a", "b", "c", "d")
 		in := b.unconnected("max_yield_batch_bytes: 1B\ntopic_lag_refresh_period: 3s\n")
-		var set []int64
-		in.lag = func(k laneKey, n int64) { set = append(set, n) }
+		set := make(chan int64, 10)
+		in.lag = func(_ laneKey, n int64) { set <- n }
 		connect(t, in)
 		began := time.Now()
+		var lags []int64
 		for range 3 {
 			_, ack := read(t, in)
-			if len(set) == 0 {
-				pass(4 * time.Second)
-			} else {
-				pass(3 * time.Second)
-			}
+			lags = append(lags, <-set)
 			answer(t, ack, nil)
 		}
-		synctest.Wait()
-		if got := fmt.Sprint(set); got != "[4 3 2]" {
-			t.Errorf("the lags are %s after %s", got, time.Since(began))
+		if passed := time.Since(began); fmt.Sprint(lags) != "[4 3 2]" || passed < 8*time.Second || passed > 10*time.Second {
+			t.Errorf("the lags are %v after %s", lags, passed)
 		}
 	})
 }
