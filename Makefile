@@ -3,7 +3,7 @@ GO ?= go
 STATICCHECK ?= honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test race vet lint generate ci long test-real bench
+.PHONY: help demo test race vet lint generate ci long test-real bench bench-write
 
 help: ## print the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -36,3 +36,6 @@ test-real: ## the scenario suite on a real SQL Server: make test-real MSSQL_TEST
 
 bench: ## the codec and pipeline benchmarks
 	$(GO) test -run '^$$' -bench . -benchmem ./internal/... ./changetable/...
+
+bench-write: ## bulk loads against other writers, with a record under bench/results (installs them; minutes)
+	$(GO) run ./bench/write -results bench/results

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Builds everything and tests internal/session with a newer go-mssqldb than go.mod names, because taking a connection over
-# depends on what is inside of the driver. The module files of the tree stay as they are.
+# Tests internal/session, or other packages, with a newer go-mssqldb than go.mod names, because taking a connection over depends on
+# what is inside of the driver. The module files of the tree stay as they are.
 #   .ci/newest-driver.sh [VERSION] [PACKAGE…]
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -13,7 +13,7 @@ trap 'rm -rf "$dir"' EXIT
 cp go.mod "$dir/go.mod"
 cp go.sum "$dir/go.sum"
 go mod edit -require="github.com/microsoft/go-mssqldb@$version" "$dir/go.mod"
-go build -modfile="$dir/go.mod" -mod=mod ./...
+go build -modfile="$dir/go.mod" -mod=mod "${packages[@]}"
 used=$(go list -modfile="$dir/go.mod" -mod=mod -m github.com/microsoft/go-mssqldb)
 echo "built with $used"
 [ "${used##* }" = "$version" ] || { echo "the build has taken another version"; exit 1; }

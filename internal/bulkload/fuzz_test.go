@@ -5,6 +5,10 @@ import (
 	"encoding/binary"
 	"io"
 	"math"
+	"math/big"
+	"regexp"
+	"strconv"
+	"strings"
 	"testing"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -100,6 +104,15 @@ var fuzzColumns = []struct {
 		}
 		return binary.LittleEndian.AppendUint64([]byte{sign}, uint64(q)), v%100 == 0
 	}},
+	{"bigint", arrow.BinaryTypes.String, func(d *dice, b array.Builder) ([]byte, bool) {
+		s := d.text()
+		for i, c := range s {
+			s[i] = "0123456789+-.e 0"[c%16]
+		}
+		b.(*array.StringBuilder).Append(string(s))
+		v, ok := wholeNumber(string(s))
+		return binary.LittleEndian.AppendUint64(nil, uint64(v)), ok
+	}},
 	{"datetime2(7)", &arrow.TimestampType{Unit: arrow.Microsecond}, func(d *dice, b array.Builder) ([]byte, bool) {
 		v := int64(d.uint64()) >> (d.byte() % 16)
 		b.(*array.TimestampBuilder).Append(arrow.Timestamp(v))
@@ -113,6 +126,38 @@ var fuzzColumns = []struct {
 		w := binary.LittleEndian.AppendUint64(nil, ticks)[:5]
 		return append(w, byte(days), byte(days>>8), byte(days>>16)), ok
 	}},
+}
+
+var numeric = regexp.MustCompile(`^[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)(e[+-]?[0-9]+)?$`)
+
+// wholeNumber reads a number by big arithmetic, if it is one of 64 bits.
+func wholeNumber(s string) (int64, bool) {
+	if !numeric.MatchString(s) {
+		return 0, false
+	}
+	mantissa, exponent, _ := strings.Cut(s, "e")
+	m, ok := new(big.Rat).SetString(mantissa)
+	if !ok {
+		return 0, false
+	}
+	if m.Sign() == 0 {
+		return 0, true
+	}
+	if exponent != "" {
+		e, err := strconv.Atoi(exponent)
+		if err != nil || e > 400 || e < -400 {
+			return 0, false // texts are shorter than that
+		}
+		power := new(big.Rat).SetInt(new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(max(e, -e))), nil))
+		if e < 0 {
+			power.Inv(power)
+		}
+		m.Mul(m, power)
+	}
+	if !m.IsInt() || !m.Num().IsInt64() {
+		return 0, false
+	}
+	return m.Num().Int64(), true
 }
 
 func units(s []byte) []byte {

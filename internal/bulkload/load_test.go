@@ -209,6 +209,7 @@ func TestHintsAreInTheStatement(t *testing.T) {
 		{nil, "WITH (CHECK_CONSTRAINTS, FIRE_TRIGGERS, KEEP_NULLS)"},
 		{[]string{}, "([id] int)"},
 		{[]string{"FIRE_TRIGGERS"}, "WITH (FIRE_TRIGGERS)"},
+		{[]string{"KILOBYTES_PER_BATCH = 5"}, "WITH (KILOBYTES_PER_BATCH = 5)"},
 		{[]string{"TABLOCK", "ROWS_PER_BATCH = 10", "ORDER(id)"}, "WITH (ROWS_PER_BATCH = 10, ORDER([id] ASC), TABLOCK)"},
 	} {
 		for _, mode := range []session.RawMode{session.RawRequire, session.RawOff} {
