@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"net/url"
 	"os"
-	"runtime"
 	"runtime/pprof"
 	"strconv"
 	"time"
@@ -133,8 +132,7 @@ func parse() *Options {
 	return &o
 }
 
-// streamed reads a batch when the last one is done. What that one leaves behind is collected first, so that the peak is that of one
-// batch, as it is in the programs that have no collector.
+// streamed reads a batch when the last one is done.
 func streamed(in *ipc.FileReader) Batches {
 	return func(each func(arrow.RecordBatch) error) error {
 		for i := range in.NumRecords() {
@@ -147,7 +145,6 @@ func streamed(in *ipc.FileReader) Batches {
 			if err != nil {
 				return err
 			}
-			runtime.GC()
 		}
 		return nil
 	}
