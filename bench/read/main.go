@@ -18,12 +18,13 @@ import (
 	"os/signal"
 	"slices"
 	"strings"
+	"syscall"
 
 	"example.com/mssqlcdc/bench/internal/measure"
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	var err error
 	if len(os.Args) > 2 && os.Args[1] == "case" {
