@@ -140,23 +140,19 @@ func AppendString(dst []byte, s string) ([]byte, bool) {
 	const hex = "0123456789abcdef"
 	whole := len(dst)
 	dst = append(dst, '"')
-	start := 0
-	for i := 0; i < len(s); {
-		i += plainRun(s[i:])
-		if i == len(s) {
+	start, wide := 0, uint64(0)
+	for i := 0; ; i++ {
+		n, seen := plainRun(s[i:])
+		wide |= seen
+		if i += n; i == len(s) {
 			break
 		}
 		b := s[i]
 		if b >= utf8.RuneSelf {
-			r, size := utf8.DecodeRuneInString(s[i:])
-			if r == utf8.RuneError && size == 1 {
-				return dst[:whole], false
-			}
-			i += size
+			wide |= 0x80
 			continue
 		}
 		if b >= ' ' && b != '"' && b != '\\' {
-			i++
 			continue
 		}
 		dst = append(dst, s[start:i]...)
@@ -172,31 +168,71 @@ func AppendString(dst []byte, s string) ([]byte, bool) {
 		default:
 			dst = append(dst, '\\', 'u', '0', '0', hex[b>>4], hex[b&15])
 		}
-		i++
-		start = i
+		start = i + 1
+	}
+	if wide != 0 && !validUTF8(s) {
+		return dst[:whole], false
 	}
 	return append(append(dst, s[start:]...), '"'), true
 }
 
-// plainRun counts the bytes at the beginning of s, sixteen or eight at a time, that are ASCII which JSON strings hold as it is.
-func plainRun(s string) int {
-	n := 0
-	for len(s)-n >= 16 && special(s[n:n+8])|special(s[n+8:n+16]) == 0 {
-		n += 16
+// validUTF8 is utf8.ValidString, faster where characters of two and three bytes follow each other.
+func validUTF8(s string) bool {
+	for i := 0; i < len(s); {
+		b := s[i]
+		switch {
+		case b < utf8.RuneSelf:
+			i++
+			for len(s)-i >= 8 && load64(s[i:])&highs == 0 {
+				i += 8
+			}
+		case b >= 0xC2 && b < 0xE0 && i+1 < len(s) && s[i+1]&0xC0 == 0x80:
+			i += 2
+		case b > 0xE0 && b < 0xF0 && b != 0xED && i+2 < len(s) && s[i+1]&0xC0 == 0x80 && s[i+2]&0xC0 == 0x80:
+			i += 3
+		default:
+			r, n := utf8.DecodeRuneInString(s[i:])
+			if r == utf8.RuneError && n == 1 {
+				return false
+			}
+			i += n
+		}
 	}
-	if len(s)-n >= 8 && special(s[n:n+8]) == 0 {
-		n += 8
-	}
-	return n
+	return true
 }
 
-// special sets the high bit of each of 8 bytes that is not ASCII, or that JSON demands to escape; of bytes after such a one it may
-// as well.
-func special(s string) uint64 {
-	const ones, highs = 0x0101010101010101, 0x8080808080808080
+const (
+	ones  = 0x0101010101010101
+	highs = 0x8080808080808080
+)
+
+func load64(s string) uint64 {
 	_ = s[7]
-	x := uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 | uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
+	return uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 | uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
+}
+
+// plainRun counts the bytes at the beginning of s, sixteen or eight at a time, that JSON strings hold as they are, and tells in the
+// high bits of seen whether any of them is not ASCII.
+func plainRun(s string) (n int, seen uint64) {
+	for len(s)-n >= 16 {
+		x, y := load64(s[n:]), load64(s[n+8:])
+		if special(x)|special(y) != 0 {
+			break
+		}
+		seen |= x | y
+		n += 16
+	}
+	if len(s)-n >= 8 {
+		if x := load64(s[n:]); special(x) == 0 {
+			seen |= x
+			n += 8
+		}
+	}
+	return n, seen & highs
+}
+
+// special sets the high bit of each of 8 bytes that JSON demands to escape; of bytes after such a one it may as well.
+func special(x uint64) uint64 {
 	quote, backslash := x^(ones*'"'), x^(ones*'\\')
-	control := (x - ones*' ') &^ x
-	return (x | control | (quote-ones)&^quote | (backslash-ones)&^backslash) & highs
+	return ((x-ones*' ')&^x | (quote-ones)&^quote | (backslash-ones)&^backslash) & highs
 }

@@ -178,3 +178,28 @@ func TestStringEscapesEverywhere(t *testing.T) {
 		}
 	}
 }
+
+// TestAppendStringAtEveryPlace puts what is special at every distance from a look at sixteen bytes, and compares with the slow way.
+func TestAppendStringAtEveryPlace(t *testing.T) {
+	for before := range 40 {
+		for _, s := range []string{"", "\"", "\\", "\n", "\x01", "\x1f", "\x7f", "é", "名", "😀", "\xff", "\xed\xa0\x80", "\xe0\x80\x80", "é\xc3", "名\"前", "\u2028", "\xc0\x80", "\xf4\x90\x80\x80", "\xe5\x90"} {
+			for _, after := range []string{"", "plain text of more than sixteen", "名前名前名前名前"} {
+				text := strings.Repeat("x", before) + s + after
+				got, ok := AppendString([]byte("> "), text)
+				if ok != utf8.ValidString(text) {
+					t.Fatalf("%q: valid %v", text, ok)
+				}
+				if !ok {
+					if string(got) != "> " {
+						t.Fatalf("%q: left %q", text, got)
+					}
+					continue
+				}
+				var back string
+				if err := json.Unmarshal(got[2:], &back); err != nil || back != text {
+					t.Fatalf("%q: %q gives %q, %v", text, got, back, err)
+				}
+			}
+		}
+	}
+}
