@@ -61,6 +61,8 @@ func TestDebeziumComparison(t *testing.T) {
 		theirs[table] = append(theirs[table], e)
 	}
 	d.stop(t)
+	clear(notLogged)
+	defer func() { t.Logf("large values: %v", notLogged) }()
 	for format, more := range map[string]string{"debezium": "metadata: [seqval], format: debezium", "json": "metadata: [seqval], before_image: metadata"} {
 		out := &eventsOutput{events: map[string][]ourEvent{}}
 		stop := startCopy(t, out, fmt.Sprintf("input: {mssql_cdc: {connection_string: %q, checkpoint_cache_key: compat, checkpoint_file: %q, %s}}\npipeline: {threads: 1}\noutput: {copy: {}}\n",

@@ -54,7 +54,7 @@ func startDebezium(t *testing.T, p *process, state string, more ...string) *debe
 		"name=compat", "topic.prefix=compat", "connector.class=io.debezium.connector.sqlserver.SqlServerConnector",
 		"database.hostname=127.0.0.1", "database.port=" + p.port, "database.user=sa", "database.password=" + password, "database.names=testdb",
 		"driver.encrypt=false", "converter.schemas.enable=false", "tombstones.on.delete=false", "poll.interval.ms=100", "errors.max.retries=0",
-		"converter.replace.null.with.default=false", "decimal.handling.mode=string", "time.precision.mode=isostring", "binary.handling.mode=base64",
+		"decimal.handling.mode=string", "time.precision.mode=isostring", "binary.handling.mode=base64",
 		"offset.storage=org.apache.kafka.connect.storage.FileOffsetBackingStore", "offset.storage.file.filename=" + filepath.Join(state, "offsets.dat"), "offset.flush.interval.ms=200",
 		"schema.history.internal=io.debezium.storage.file.history.FileSchemaHistory", "schema.history.internal.file.filename=" + filepath.Join(state, "history.dat"),
 	}

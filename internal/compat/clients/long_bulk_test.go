@@ -23,6 +23,7 @@ type longClient struct {
 	verbs   []string // what it can do: test, load and other ways to load
 	strict  bool     // it can speak TDS 8.0
 	reader  string   // the client that reads what this one has loaded
+	plain   bool     // it loads ASCII and whole seconds: see docs/clients.md for why
 }
 
 func testdata(name string) string { return filepath.Join("testdata", "long", name) }
@@ -46,16 +47,16 @@ func longClients() []longClient {
 		return []string{"-Xmx512m", "-cp", javaClass("jdbc/classes", "jdbc/"+version+"/*"), "JdbcRows"}
 	}
 	return []longClient{
-		{"tedious 19", "node", []string{testdata("tedious_rows.js")}, cached("node_modules", "tedious"), []string{"load"}, true, "pymssql"},
-		{"tedious 20", cached("tedious20", "node_modules", ".bin", "node"), []string{testdata("tedious_rows.js")}, cached("tedious20", "node_modules", "tedious"), []string{"load"}, true, "python-tds"},
-		{"mssql-jdbc 12.4", "java", jdbc("12"), cached("jdbc", "12"), []string{"test", "load", "batch"}, true, "tedious 19"},
-		{"mssql-jdbc 13.4", "java", jdbc("13"), cached("jdbc", "13"), []string{"test", "load", "batch"}, true, "pymssql"},
-		{"mssql-python", python, []string{testdata("mssql_python_rows.py")}, module("mssql_python"), []string{"test", "load", "load_arrow"}, true, "tedious 19"},
-		{"pymssql", python, []string{testdata("pymssql_rows.py")}, module("pymssql"), []string{"load"}, false, "tedious 19"},
-		{"python-tds", python, []string{testdata("pytds_rows.py")}, module("pytds"), []string{"test", "load"}, false, "pymssql"},
-		{"arrow-odbc", python, []string{testdata("arrow_odbc_rows.py")}, odbcDriver(), []string{"load"}, false, "tedious 19"},
-		{"tiberius", cached("tiberius", "release", "tiberius-rows"), nil, cached("tiberius", "release", "tiberius-rows"), []string{"test", "load"}, false, "mssql-jdbc 13.4"},
-		{"freebcp", "freebcp", nil, "", []string{"load"}, false, "tiberius"},
+		{"tedious 19", "node", []string{testdata("tedious_rows.js")}, cached("node_modules", "tedious"), []string{"load"}, true, "pymssql", false},
+		{"tedious 20", cached("tedious20", "node_modules", ".bin", "node"), []string{testdata("tedious_rows.js")}, cached("tedious20", "node_modules", "tedious"), []string{"load"}, true, "python-tds", false},
+		{"mssql-jdbc 12.4", "java", jdbc("12"), cached("jdbc", "12"), []string{"test", "load", "batch"}, true, "tedious 19", false},
+		{"mssql-jdbc 13.4", "java", jdbc("13"), cached("jdbc", "13"), []string{"test", "load", "batch"}, true, "pymssql", false},
+		{"mssql-python", python, []string{testdata("mssql_python_rows.py")}, module("mssql_python"), []string{"test", "load", "load_arrow"}, true, "tedious 19", false},
+		{"pymssql", python, []string{testdata("pymssql_rows.py")}, module("pymssql"), []string{"load"}, false, "tedious 19", true},
+		{"python-tds", python, []string{testdata("pytds_rows.py")}, module("pytds"), []string{"test", "load"}, false, "pymssql", false},
+		{"arrow-odbc", python, []string{testdata("arrow_odbc_rows.py")}, odbcDriver(), []string{"load"}, false, "tedious 19", true},
+		{"tiberius", cached("tiberius", "release", "tiberius-rows"), nil, cached("tiberius", "release", "tiberius-rows"), []string{"test", "load"}, false, "mssql-jdbc 13.4", false},
+		{"freebcp", "freebcp", nil, "", []string{"load"}, false, "tiberius", false},
 	}
 }
 
@@ -86,6 +87,9 @@ func (l *longClient) on(t *testing.T, p *process, mode string) *client {
 	c := &client{process: p, path: l.program, tls: mode != "no", strict: mode == "strict", bound: 10 * time.Minute}
 	c.freeTDSConf(t)
 	c.env = []string{"STANDIN_CERT=" + filepath.Join(p.dir, "leaf.pem"), "STANDIN_TRUST=" + filepath.Join(p.dir, "trust.p12"), "STANDIN_ODBC=" + odbcDriver()}
+	if l.plain {
+		c.env = append(c.env, "STANDIN_PLAIN=yes")
+	}
 	if strings.HasPrefix(l.name, "tedious 20") {
 		c.env = append(c.env, "NODE_PATH="+cached("tedious20", "node_modules"))
 	}
@@ -145,11 +149,7 @@ func loadAndRead(t *testing.T, server *process, l *longClient, c *client, reader
 	execute(t, server, "CREATE TABLE "+table+" (id bigint NOT NULL, i int NULL, f float NULL, b bit NULL, s nvarchar(100) NULL, v varchar(100) NULL, n decimal(18,4) NULL, ts datetime2(6) NULL, bin varbinary(64) NULL)")
 	args := append(slices.Clone(l.args), verb, table, fmt.Sprint(longRows))
 	if l.name == "freebcp" {
-		file := filepath.Join(t.TempDir(), "rows.tsv")
-		if err := os.WriteFile(file, []byte(freebcpRows()), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		args = []string{"testdb." + table, "in", file, "-S", "standin", "-U", "sa", "-P", password, "-c", "-t", "\t", "-b", "2000"}
+		args = freebcpArgs(t, table, longRows)
 	}
 	out, err := c.run(t, "", args...)
 	c.want(t, out, err)
@@ -166,6 +166,11 @@ func loadAndRead(t *testing.T, server *process, l *longClient, c *client, reader
 	want := make([]string, longRows)
 	for i := range want {
 		want[i] = longRow(i)
+		if l.plain {
+			cells := strings.Split(want[i], "|")
+			cells[4], cells[5], cells[7] = fmt.Sprintf("s-%d", i), fmt.Sprintf("v-%d", i), longTime(i).Truncate(time.Second).Format("2006-01-02 15:04:05.000000")
+			want[i] = strings.Join(cells, "|")
+		}
 	}
 	compareLines(t, reader.name, got, want)
 }
@@ -188,15 +193,20 @@ func longTime(i int) time.Time {
 	return time.Date(2024, 2, 29, 0, 0, i, (i*7%1000)*1e6+456_000, time.UTC)
 }
 
-// freebcpRows are the same rows as freebcp's character files have them.
-func freebcpRows() string {
+// freebcpArgs load the same rows from a file of characters.
+func freebcpArgs(t *testing.T, table string, rows int) []string {
+	t.Helper()
 	var b strings.Builder
-	for i := range longRows {
+	for i := range rows {
 		cells := strings.Split(longRow(i), "|")
 		if cells[1] == "NULL" {
 			cells[1] = ""
 		}
 		b.WriteString(strings.Join(cells, "\t") + "\n")
 	}
-	return b.String()
+	file := filepath.Join(t.TempDir(), "rows.tsv")
+	if err := os.WriteFile(file, []byte(b.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return []string{"testdb." + table, "in", file, "-S", "standin", "-U", "sa", "-P", password, "-c", "-t", "\t", "-b", "2000"}
 }

@@ -22,7 +22,7 @@ if what == "test":
         cur.execute("UPDATE dbo.item SET price = 99 WHERE id = 1")
         c.rollback()
         cur.execute("SELECT price FROM dbo.item WHERE id = 1")
-        rows.check("rollback", str(cur.fetchone()[0]), "1.2500")
+        rows.check("rollback", f"{cur.fetchone()[0]:.4f}", "1.2500")
         rows.check("procedure", cur.callproc("dbo.sum_of", [20, 22, pytds.output(param_type=int)])[-1], 42)
         try:
             cur.execute("SELECT * FROM dbo.nowhere")

@@ -7,12 +7,16 @@ PORT = int(os.environ["STANDIN_PORT"])
 PASSWORD = os.environ["STANDIN_PASSWORD"]
 MODE = os.environ["STANDIN_TLS"]  # no, yes or strict
 CA = os.environ["STANDIN_CA"]
+PLAIN = os.environ.get("STANDIN_PLAIN") == "yes"  # ASCII and whole seconds: what every client can send
 START = datetime.datetime(2024, 2, 29)
 NAMES = ["id", "i", "f", "b", "s", "v", "n", "ts", "bin"]
 
 
 def row(i):
     n = decimal.Decimal(i * 2501) / 10000
+    if PLAIN:
+        return (5_000_000_000 + i, None if i % 7 == 0 else -i, i / 2, i % 2 == 0, f"s-{i}", f"v-{i}", -n if i % 2 else n,
+                START + datetime.timedelta(seconds=i), b"\x00\xff" + str(i).encode())
     return (5_000_000_000 + i, None if i % 7 == 0 else -i, i / 2, i % 2 == 0, f"ü名😀-{i}", f"é€-{i}", -n if i % 2 else n,
             START + datetime.timedelta(seconds=i, milliseconds=i * 7 % 1000, microseconds=456), b"\x00\xff" + str(i).encode())
 
