@@ -28,6 +28,9 @@ func newEnvelope(r capture.Run, plan *messagePlan, rows *body.Rows) envelope {
 		for e.seen >= 0 && e.sameChange(e.seen, r.From) { // the run may begin inside of a change
 			e.seen--
 		}
+		if from := r.Page.From; e.seen < 0 && !from.Done && from.Operation != 0 && from.LSN == r.Page.LSN(0) && from.SeqVal == r.Page.SeqVal(0) {
+			e.serial = 1 // a key was changed: its deletion is the end of the page before
+		}
 	}
 	return e
 }
@@ -58,7 +61,7 @@ func (e *envelope) append(dst []byte, row int, unchanged body.Set) ([]byte, erro
 func (e *envelope) number(row int) int {
 	for e.seen < row {
 		e.seen++
-		if e.seen > 0 && e.serial > 0 && e.sameChange(e.seen-1, e.seen) {
+		if e.serial > 0 && (e.seen == 0 || e.sameChange(e.seen-1, e.seen)) {
 			e.serial++
 		} else {
 			e.serial = 1

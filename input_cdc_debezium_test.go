@@ -119,6 +119,23 @@ func TestCDCDebeziumSerialNumbers(t *testing.T) {
 	})
 }
 
+// A changed key is a deletion and an insertion at one place of the log; their numbers stay when a page ends between them.
+func TestCDCDebeziumSerialNumberAfterPage(t *testing.T) {
+	onCDC(t, mssqltest.Config{}, func(t *testing.T, r *cdcRig) {
+		r.table("k", "id int NOT NULL PRIMARY KEY, v int NULL")
+		r.sql("INSERT dbo.k VALUES (1, 1)")
+		r.sql("UPDATE dbo.k SET id = 2")
+		fields := "format: debezium\nbatching: {count: 1}\ncheckpoint_file: " + r.file
+		run := r.start(fields)
+		wantTexts(t, "operations", operations(run.take(2)), "insert", "delete")
+		run.stop()
+		m := r.start(fields).one()
+		if e := debeziumOf(t, m); e.Op != "c" || e.Source.Serial == nil || *e.Source.Serial != 2 {
+			t.Errorf("the insertion is %s, want number 2", m.body)
+		}
+	})
+}
+
 func TestCDCDebeziumSnapshot(t *testing.T) {
 	onSnapshot(t, 2, func(t *testing.T, r *cdcRig) {
 		for i, m := range r.start("format: debezium\nstream_snapshot: true").take(2) {
