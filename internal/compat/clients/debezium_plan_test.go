@@ -6,12 +6,12 @@ import (
 	"strings"
 )
 
-// comparedTables hold all types that both write, a large column beside fewer than eight others, and one beside more.
+// comparedTables hold all types that both write, a (max) column, and an ntext column beside more than eight others.
 var comparedTables = []string{
 	`CREATE TABLE dbo.small (id int NOT NULL PRIMARY KEY, n decimal(12,3) NULL, f float NULL, s nvarchar(40) NULL, at datetime2(6) NULL, bin varbinary(16) NULL, note nvarchar(max) NULL)`,
 	`CREATE TABLE dbo.wide (k1 int NOT NULL, k2 varchar(10) NOT NULL, b bit NULL, ti tinyint NULL, bi bigint NULL, m money NULL, r real NULL, d date NULL, t time(3) NULL, dt datetime NULL,
 		dto datetimeoffset(4) NULL, g uniqueidentifier NULL, v varchar(30) NULL, si smallint NULL, sd smalldatetime NULL, c char(5) NULL, PRIMARY KEY (k1, k2))`,
-	`CREATE TABLE dbo.tall (id int NOT NULL PRIMARY KEY, a1 int NULL, a2 int NULL, a3 int NULL, a4 int NULL, a5 int NULL, a6 int NULL, a7 int NULL, a8 int NULL, note nvarchar(max) NULL)`,
+	`CREATE TABLE dbo.tall (id int NOT NULL PRIMARY KEY, a1 int NULL, a2 int NULL, a3 int NULL, a4 int NULL, a5 int NULL, a6 int NULL, a7 int NULL, a8 int NULL, note ntext NULL)`,
 }
 
 // mixedPlan makes transactions: of one to four statements, over one table or several, of single rows and of many, with keys that
