@@ -1,7 +1,6 @@
 package mssqlcdc
 
 import (
-	"fmt"
 	"testing"
 
 	"example.com/mssqlcdc/mssqltest"
@@ -25,7 +24,7 @@ func TestBulkApplyTransientErrors(t *testing.T) {
 				r.want("SELECT id, COUNT(*) FROM dbo.audit WHERE v > 0 GROUP BY id ORDER BY id", "1|1", "3|1")
 			})
 			if t.Failed() {
-				t.Fatal(fmt.Sprintf("error %d at %s", number, at))
+				t.Fatalf("error %d at %s", number, at)
 			}
 		}
 	}

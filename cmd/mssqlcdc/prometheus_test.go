@@ -140,10 +140,11 @@ func (m mux) HandleFunc(pattern string, h func(http.ResponseWriter, *http.Reques
 	m.ServeMux.HandleFunc(pattern, h)
 }
 
-// A scrape of a pipeline shows the metrics of mssql_cdc with their labels.
-func TestPrometheusScrape(t *testing.T) {
+// runShop runs a pipeline that reads the tables of the stand-in, with its metrics at the endpoints, until the changes have come. stop ends it.
+func runShop(t *testing.T) (endpoints mux, stop func()) {
+	t.Helper()
 	_, dsn := standIn(t)
-	endpoints := mux{http.NewServeMux()}
+	endpoints = mux{http.NewServeMux()}
 	b := service.NewStreamBuilder()
 	b.SetHTTPMux(endpoints)
 	b.SetLogger(slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn})))
@@ -170,10 +171,18 @@ func TestPrometheusScrape(t *testing.T) {
 			t.Fatal("the changes have not come")
 		}
 	}
-	if err := s.StopWithin(10 * time.Second); err != nil {
-		t.Error(err)
+	return endpoints, func() {
+		if err := s.StopWithin(10 * time.Second); err != nil {
+			t.Error(err)
+		}
+		<-ended
 	}
-	<-ended
+}
+
+// A scrape of a pipeline shows the metrics of mssql_cdc with their labels.
+func TestPrometheusScrape(t *testing.T) {
+	endpoints, stop := runShop(t)
+	stop()
 	text := scrape(t, endpoints, "/metrics")
 	for _, want := range []string{
 		`mssql_cdc_changes{label="shop",path="root.input",table="dbo.t1"} 2`,

@@ -2,17 +2,13 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os/exec"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/redpanda-data/benthos/v4/public/service"
 )
 
 // A browser that asks for /stats gets the page; whoever asks for /metrics, and a scraper at either, gets the metrics.
@@ -71,43 +67,14 @@ func TestStatusPageInABrowser(t *testing.T) {
 	if browser == "" {
 		t.Skip("there is no Chromium")
 	}
-	_, dsn := standIn(t)
-	endpoints := mux{http.NewServeMux()}
-	b := service.NewStreamBuilder()
-	b.SetHTTPMux(endpoints)
-	if err := b.SetYAML(fmt.Sprintf("input:\n  label: shop\n  mssql_cdc:\n    connection_string: %q\n    checkpoint_file: %s\nlogger: {level: OFF}\nmetrics:\n  prometheus: {}\noutput:\n  drop: {}\n", dsn, filepath.Join(t.TempDir(), "p"))); err != nil {
-		t.Fatal(err)
-	}
-	come := make(chan struct{}, 16)
-	if err := b.AddConsumerFunc(func(context.Context, *service.Message) error {
-		come <- struct{}{}
-		return nil
-	}); err != nil {
-		t.Fatal(err)
-	}
-	s, err := b.Build()
-	if err != nil {
-		t.Fatal(err)
-	}
-	ended := make(chan error, 1)
-	go func() { ended <- s.Run(context.Background()) }()
-	for range 3 {
-		select {
-		case <-come:
-		case <-time.After(20 * time.Second):
-			t.Fatal("the changes have not come")
-		}
-	}
+	endpoints, stop := runShop(t)
 	web := httptest.NewServer(endpoints)
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	out, err := exec.CommandContext(ctx, browser, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--user-data-dir="+t.TempDir(),
 		"--virtual-time-budget=5000", "--dump-dom", web.URL+"/stats").Output()
 	web.Close()
-	if err := s.StopWithin(10 * time.Second); err != nil {
-		t.Error(err)
-	}
-	<-ended
+	stop()
 	if err != nil {
 		t.Fatal(err)
 	}
