@@ -22,6 +22,9 @@ func (c *Control) CaptureStop(database string) error {
 	return c.job(database, func(j *cdc.Job) error { j.Stop(); return nil })
 }
 
+// Agent says whether the SQL Server Agent runs, which sys.dm_server_services shows. Jobs are left as they are.
+func (c *Control) Agent(runs bool) { c.s.storage.SetAgent(runs) }
+
 // CaptureDelay sets how long the running capture job waits after a commit.
 func (c *Control) CaptureDelay(database string, d time.Duration) error {
 	return c.job(database, func(j *cdc.Job) error { j.SetDelay(d); return nil })

@@ -2,6 +2,7 @@ package diagnose
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"example.com/mssqlcdc/internal/catalog"
@@ -67,7 +68,8 @@ func (r *run) scanErrors() {
 		seen[e.Number] = true
 		r.add(Finding{
 			Check: "capture errors", Severity: Warning,
-			Message: fmt.Sprintf("The capture job reported error %d at %s by the server's clock: %s", e.Number, e.Time.Format("2006-01-02 15:04:05"), e.Message),
+			Message: fmt.Sprintf("The capture job reported error %d at %s by the server's clock: %s", e.Number, e.Time.Format("2006-01-02 15:04:05"), strings.TrimRight(e.Message, ".")) +
+				". Once its cause is mended the job goes on by itself, or after EXEC sys.sp_cdc_start_job N'capture'; the error stays listed for a while.",
 		})
 	}
 }

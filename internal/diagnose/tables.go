@@ -45,8 +45,12 @@ func (r *run) tables() bool {
 	}
 	for _, pattern := range r.matcher.Unmatched(all) {
 		remedy := remedy
-		if name, ok := literal(pattern); ok && hidden == 0 {
-			remedy = enableTable(name)
+		if hidden == 0 {
+			if enable := r.enableMatching(pattern); enable != "" {
+				remedy = enable
+			} else if name, ok := literal(pattern); ok {
+				remedy = enableTable(name)
+			}
 		}
 		r.add(Finding{
 			Check: "tables", Severity: Error,
@@ -66,6 +70,32 @@ func (r *run) tables() bool {
 	}
 	return true
 }
+
+// enableMatching enables change data capture for the tables without it that a pattern means, as far as the login sees them. An
+// excluded one is not meant.
+func (r *run) enableMatching(pattern string) string {
+	m, err := catalog.NewMatcher([]string{pattern}, r.opts.Exclude)
+	if err != nil {
+		return ""
+	}
+	var all []catalog.UserTable
+	if r.ask(func(c *session.Conn) (err error) {
+		all, err = catalog.UserTables(r.ctx, c)
+		return err
+	}) != nil {
+		return "" // the names would only have been a help
+	}
+	var out []string
+	for _, t := range all {
+		if !t.Captured && m.Match(t.Name) && len(out) < mostEnabled {
+			out = append(out, enableTable(t.Name))
+		}
+	}
+	return strings.Join(out, "\n")
+}
+
+// mostEnabled bounds the statements that one pattern leads to.
+const mostEnabled = 20
 
 // instance checks one capture instance. count is how many its table has.
 func (r *run) instance(short *catalog.Instance, count int) {
@@ -116,7 +146,7 @@ func (r *run) instance(short *catalog.Instance, count int) {
 		})
 	}
 	if count == 1 && len(inst.Key) == 0 {
-		r.add(Finding{Check: "key", Severity: Info, Table: table, Message: "There is no primary key, nor a unique index over captured columns that cannot be NULL, so messages have no key."})
+		r.add(Finding{Check: "key", Severity: Info, Table: table, Message: "There is no primary key, nor a unique index over captured columns that cannot be NULL, so messages have no key. ALTER TABLE " + inst.Source.Quoted() + " ADD CONSTRAINT … PRIMARY KEY (…) over captured columns gives it one."})
 	}
 	r.columns(table, inst)
 }
@@ -152,7 +182,7 @@ func (r *run) columns(table string, inst *catalog.Instance) {
 	}
 	if len(foreign) > 0 {
 		r.add(Finding{Check: "collation", Severity: Warning, Table: table,
-			Message: fmt.Sprintf("These columns have another collation than the database (%s), and change data capture may have damaged characters outside of ASCII in them: %s. Unicode types are safe.",
+			Message: fmt.Sprintf("These columns have another collation than the database (%s), and change data capture may have damaged characters outside of ASCII in them: %s. Unicode types are safe: make these columns nchar or nvarchar (ALTER TABLE … ALTER COLUMN), and read the table anew from a snapshot.",
 				r.report.Database.Collation, strings.Join(foreign, ", "))})
 	}
 	if len(computed) > 0 {

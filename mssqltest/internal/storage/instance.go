@@ -29,6 +29,7 @@ type Instance struct {
 	locks     *lockManager
 	started   time.Time
 	txID      atomic.Uint64
+	noAgent   atomic.Bool
 
 	mu   sync.Mutex
 	dbs  map[int]*Database
@@ -70,6 +71,12 @@ func (in *Instance) Collation() *collate.Collation { return in.collation }
 
 // Started is the time at which the instance was made.
 func (in *Instance) Started() time.Time { return in.started }
+
+// Agent tells whether the SQL Server Agent is said to run.
+func (in *Instance) Agent() bool { return !in.noAgent.Load() }
+
+// SetAgent says whether the SQL Server Agent runs.
+func (in *Instance) SetAgent(runs bool) { in.noAgent.Store(!runs) }
 
 // CreateDatabase makes an empty database; a nil collation means the server's. The name being taken is error 1801.
 func (in *Instance) CreateDatabase(name string, c *collate.Collation) (*Database, error) {

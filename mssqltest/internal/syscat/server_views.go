@@ -50,7 +50,11 @@ func (s *source) services() iter.Seq[sysrow.Row] {
 			"last_startup_time": started, "service_account": "mssqltest", "is_clustered": "N",
 		}
 	}
-	return rowsOf(service("SQL Server (MSSQLSERVER)"), service("SQL Server Agent (MSSQLSERVER)"))
+	agent := service("SQL Server Agent (MSSQLSERVER)")
+	if !s.c.Instance().Storage.Agent() {
+		agent["status"], agent["status_desc"], agent["process_id"] = 1, "Stopped", nil
+	}
+	return rowsOf(service("SQL Server (MSSQLSERVER)"), agent)
 }
 
 func (s *source) sysInfo() iter.Seq[sysrow.Row] {
