@@ -14,8 +14,6 @@ const (
 	sqlBulkBegin    = "BEGIN TRANSACTION"
 	sqlBulkCommit   = "COMMIT TRANSACTION"
 	sqlBulkRollback = "IF @@TRANCOUNT > 0 ROLLBACK TRANSACTION"
-	sqlBulkRights   = "SELECT HAS_PERMS_BY_NAME(@name, N'OBJECT', N'SELECT'), HAS_PERMS_BY_NAME(@name, N'OBJECT', N'INSERT'), HAS_PERMS_BY_NAME(@name, N'OBJECT', N'UPDATE'), HAS_PERMS_BY_NAME(@name, N'OBJECT', N'DELETE')"
-	declBulkRights  = "@name nvarchar(776)"
 	sqlBulkCreate   = "CREATE TABLE %s (%s)"
 	sqlBulkAdd      = "ALTER TABLE %s ADD %s"
 	sqlBulkEmpty    = "TRUNCATE TABLE %s"

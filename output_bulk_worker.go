@@ -43,10 +43,10 @@ type bulkTable struct {
 	decoder   *body.Decoder
 	direct    []*bulkPlan
 	staged    []*bulkPlan
-	changes   *bulkChanges   // nil if rows are only inserted
-	relations *bulkRelations // nil for insert
-	seen      *merge.Seen    // nil unless the end of a snapshot removes rows
-	loaded    time.Time      // when the server was asked
+	changes   *bulkChanges     // nil if rows are only inserted
+	relations *merge.Relations // nil for insert
+	seen      *merge.Seen      // nil unless the end of a snapshot removes rows
+	loaded    time.Time        // when the server was asked
 }
 
 // bulkPlan is the plan of one set of columns.
@@ -116,7 +116,7 @@ func (w *bulkWorker) table(ctx context.Context, name catalog.Name) (*bulkTable, 
 		}
 	}
 	if w.cfg.mode.keyed {
-		if t.relations, err = w.relations(ctx, name); err != nil {
+		if t.relations, err = merge.LoadRelations(ctx, w.conn, name); err != nil {
 			return nil, err
 		}
 	}
@@ -133,20 +133,12 @@ func (w *bulkWorker) forget(name catalog.Name) { delete(w.tables, name) }
 
 // mayLoad checks the rights on a table.
 func (w *bulkWorker) mayLoad(ctx context.Context, name catalog.Name) error {
-	row, err := w.conn.QueryRow(ctx, sqlBulkRights, declBulkRights, name.Quoted())
-	if err != nil {
-		return fmt.Errorf("checking the rights on %s: %w", name, err)
+	rights := catalog.RowRights[:w.cfg.mode.rights()]
+	missing, err := catalog.MissingRights(ctx, w.conn, name, rights)
+	if err == nil && len(missing) > 0 {
+		err = fmt.Errorf("the login may not %s on %s: GRANT %s ON %s TO it", missing[0], name, strings.Join(rights, ", "), name.Quoted())
 	}
-	if len(row) != 4 {
-		return fmt.Errorf("checking the rights on %s: the server gave %d columns", name, len(row))
-	}
-	rights := []string{"SELECT", "INSERT", "UPDATE", "DELETE"}[:w.cfg.mode.rights()]
-	for i, right := range rights {
-		if row[i] == int64(0) {
-			return fmt.Errorf("the login may not %s on %s: GRANT %s ON %s TO it", right, name, strings.Join(rights, ", "), name.Quoted())
-		}
-	}
-	return nil
+	return err
 }
 
 // plan gives the way into a table for record batches of a schema.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql/driver"
 	"fmt"
+	"slices"
 )
 
 // Rights are what the login may do in the database.
@@ -58,4 +59,22 @@ func MayRead(ctx context.Context, q Querier, table Name) (bool, error) {
 		return false, fmt.Errorf("reading the rights on %s: %w", table, err)
 	}
 	return ok, nil
+}
+
+// RowRights are the rights on the rows of a table.
+var RowRights = []string{"SELECT", "INSERT", "UPDATE", "DELETE"}
+
+// MissingRights tells which rights the login does not have on a table, of those that are named.
+func MissingRights(ctx context.Context, q Querier, table Name, rights []string) (missing []string, _ error) {
+	err := query(ctx, q, sqlRowRights, declName, []driver.Value{table.Quoted()}, func(c *cells) {
+		for _, right := range RowRights {
+			if null := c.null(); !c.bool() && !null && slices.Contains(rights, right) {
+				missing = append(missing, right)
+			}
+		}
+	})
+	if err != nil {
+		return nil, fmt.Errorf("reading the rights on %s: %w", table, err)
+	}
+	return missing, nil
 }

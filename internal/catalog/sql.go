@@ -99,7 +99,9 @@ FROM cdc.ddl_history AS h WHERE h.ddl_lsn > @from ORDER BY h.ddl_lsn`
 
 	sqlTableRight  = `SELECT HAS_PERMS_BY_NAME(@name, N'OBJECT', N'SELECT')`
 	sqlInsertRight = `SELECT HAS_PERMS_BY_NAME(@name, N'OBJECT', N'INSERT')`
-	declName       = "@name nvarchar(776)"
+	sqlRowRights   = `SELECT HAS_PERMS_BY_NAME(@name, N'OBJECT', N'SELECT'), HAS_PERMS_BY_NAME(@name, N'OBJECT', N'INSERT'),
+ HAS_PERMS_BY_NAME(@name, N'OBJECT', N'UPDATE'), HAS_PERMS_BY_NAME(@name, N'OBJECT', N'DELETE')`
+	declName = "@name nvarchar(776)"
 
 	sqlJobs = `EXEC sys.sp_cdc_help_jobs`
 

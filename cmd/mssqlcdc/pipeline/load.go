@@ -45,6 +45,9 @@ var documentSpec = service.NewConfigSpec().Fields(
 	service.NewAnyListField("cache_resources").Optional(),
 )
 
+// ErrNoInput is what Load returns, beside what it has read, for a pipeline without an mssql_cdc input.
+var ErrNoInput = errors.New("it has no mssql_cdc input")
+
 // Load reads a pipeline and files with resources. Environment variables are put in as run does it. Each input is given to parse,
 // whose error is returned with the file and the place.
 func Load(file string, resources []string, parse func(*Input) error) (*Pipeline, error) {
@@ -75,7 +78,7 @@ func Load(file string, resources []string, parse func(*Input) error) (*Pipeline,
 		}
 	}
 	if len(l.Inputs) == 0 {
-		return nil, fmt.Errorf("reading %s: it has no mssql_cdc input", file)
+		return &l.Pipeline, fmt.Errorf("reading %s: %w", file, ErrNoInput)
 	}
 	return &l.Pipeline, nil
 }

@@ -17,11 +17,7 @@ import (
 
 var (
 	inputSpec  = service.NewConfigSpec().Fields(pipeline.SourceFields()...)
-	outputSpec = service.NewConfigSpec().Fields(
-		service.NewStringField("connection_string"),
-		service.NewStringField("table").Default(""),
-		service.NewTLSToggledField("tls"),
-	)
+	outputSpec = service.NewConfigSpec().Fields(pipeline.SinkFields()...)
 )
 
 // wanted is what the flags and the pipeline say.
@@ -111,23 +107,15 @@ func (w *wanted) fromOutput(out *pipeline.Input) error {
 	if err != nil {
 		return fmt.Errorf("%s.mssql_bulk: %w", out.Path, err)
 	}
-	if w.Target.ConnectionString, err = conf.FieldString("connection_string"); err != nil {
-		return err
-	}
-	tls, on, err := conf.FieldTLSToggled("tls")
+	sink, err := pipeline.ParseSink(conf)
 	if err != nil {
 		return err
 	}
-	if on {
-		w.Target.TLSConfig = tls
+	w.Target.ConnectionString, w.Target.TLSConfig = sink.Session.ConnectionString, sink.Session.TLSConfig
+	if sink.Table.Object != "" {
+		w.into = &sink.Table
 	}
-	name, err := conf.FieldString("table")
-	if err != nil || name == "" || strings.Contains(name, "${!") {
-		return err
-	}
-	into, err := catalog.ParseName(name)
-	w.into = &into
-	return err
+	return nil
 }
 
 // names reads the tables of the arguments and of --map.
