@@ -1,4 +1,4 @@
-// Package doctor is the subcommand `doctor`: it says what is missing or wrong in a database that mssql_cdc is to read, with the
+// Package doctor is the subcommand `doctor`: it says what is missing or wrong in a database that mssql_cdc is to read or mssql_bulk is to load, with the
 // T-SQL that mends it. It only reads, and never runs what it prints.
 package doctor
 
@@ -29,14 +29,14 @@ const defaultTimeout = 30 * time.Second
 func Command(out io.Writer) *cli.Command {
 	return &cli.Command{
 		Name:      "doctor",
-		Usage:     "Say what is missing in a database for mssql_cdc, with the T-SQL that mends it",
+		Usage:     "Say what is missing in a database for mssql_cdc or mssql_bulk, with the T-SQL that mends it",
 		ArgsUsage: "[PIPELINE]",
-		Description: "The pipeline is the file that run takes; every mssql_cdc input in it is checked. Without one, --connection says the server.\n" +
+		Description: "The pipeline is the file that run takes; every mssql_cdc input and mssql_bulk output in it is checked. Without one, --connection says the server.\n" +
 			"It only reads. The exit code is 0 without errors (warnings allowed), 1 with errors, 2 when it was called wrongly.\n" +
 			"See docs/doctor.md.",
 		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "label", Usage: "only the input with this label"},
-			&cli.IntFlag{Name: "index", Value: -1, Usage: "only the input with this number, from 0"},
+			&cli.StringFlag{Name: "label", Usage: "only the input with this label, and no output"},
+			&cli.IntFlag{Name: "index", Value: -1, Usage: "only the input with this number, from 0, and no output"},
 			&cli.StringSliceFlag{Name: "resources", Aliases: []string{"r"}, Usage: "more YAML files with resources, as run takes them"},
 			&cli.StringFlag{Name: "connection", Usage: "connection string of the server, in place of a pipeline"},
 			&cli.StringSliceFlag{Name: "include", Usage: "with --connection: a pattern of tables, as the input's field include"},

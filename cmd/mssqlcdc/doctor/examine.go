@@ -10,27 +10,32 @@ import (
 	"example.com/mssqlcdc/internal/diagnose"
 )
 
-// examine makes all checks of all sources, side by side, so that one that does not answer keeps no other from being examined.
+// examine makes all checks of all sources and targets, side by side, so that one that does not answer keeps no other from being examined.
 func examine(ctx context.Context, patients []*patient, timeout time.Duration) *report {
 	bounded, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	r := &report{OK: true, Inputs: make([]*examined, len(patients))}
+	r := &report{OK: true, Inputs: []*examined{}}
+	found := make([]*examined, len(patients))
 	var all sync.WaitGroup
 	for i, p := range patients {
 		all.Go(func() {
-			found := diagnose.Run(bounded, diagnose.Options{Session: p.Session, Include: p.Include, Exclude: p.Exclude, Signals: p.Signals})
-			r.Inputs[i] = examinedInput(p.name, found)
+			found[i] = examinedPatient(p, p.examine(bounded))
 			switch {
 			case ctx.Err() != nil:
-				r.Inputs[i].cut("The checks were interrupted.")
+				found[i].cut("The checks were interrupted.")
 			case bounded.Err() != nil:
-				r.Inputs[i].cut(fmt.Sprintf("The checks did not come to an end within %s; --timeout gives them longer.", timeout))
+				found[i].cut(fmt.Sprintf("The checks did not come to an end within %s; --timeout gives them longer.", timeout))
 			}
 		})
 	}
 	all.Wait()
-	for _, in := range r.Inputs {
-		r.OK = r.OK && in.OK
+	for i, p := range patients {
+		r.OK = r.OK && found[i].OK
+		if p.target != nil {
+			r.Outputs = append(r.Outputs, found[i])
+		} else {
+			r.Inputs = append(r.Inputs, found[i])
+		}
 	}
 	return r
 }

@@ -14,15 +14,17 @@ import (
 
 // report is what doctor prints.
 type report struct {
-	OK     bool        `json:"ok"` // no errors
-	Inputs []*examined `json:"inputs"`
+	OK      bool        `json:"ok"` // no errors
+	Inputs  []*examined `json:"inputs"`
+	Outputs []*examined `json:"outputs,omitempty"`
 }
 
-// examined is what was found out about the source of one input.
+// examined is what was found out about the source of one input, or the target of one output.
 type examined struct {
-	Input    string    `json:"input"`
+	Input    string    `json:"input,omitempty"`
+	Output   string    `json:"output,omitempty"`
 	Database string    `json:"database,omitempty"`
-	Tables   []string  `json:"tables"` // chosen, with a capture instance
+	Tables   []string  `json:"tables"` // of an input the chosen ones with a capture instance
 	OK       bool      `json:"ok"`
 	Findings []finding `json:"findings"` // errors first
 }
@@ -36,8 +38,11 @@ type finding struct {
 	SQL      string `json:"sql,omitempty"`
 }
 
-func examinedInput(name string, found *diagnose.Report) *examined {
-	in := &examined{Input: name, Tables: []string{}, OK: diagnose.Worst(found.Findings) == nil, Findings: []finding{}}
+func examinedPatient(p *patient, found *diagnose.Report) *examined {
+	in := &examined{Input: p.name, Tables: []string{}, OK: diagnose.Worst(found.Findings) == nil, Findings: []finding{}}
+	if p.target != nil {
+		in.Input, in.Output = "", p.name
+	}
 	if found.Database != nil {
 		in.Database = found.Database.Name
 	}
@@ -61,7 +66,7 @@ func (r *report) printJSON(w io.Writer) error {
 
 func (r *report) print(w io.Writer) error {
 	var b bytes.Buffer
-	for i, in := range r.Inputs {
+	for i, in := range slices.Concat(r.Inputs, r.Outputs) {
 		if i > 0 {
 			b.WriteByte('\n')
 		}
@@ -72,7 +77,7 @@ func (r *report) print(w io.Writer) error {
 }
 
 func (in *examined) print(b *bytes.Buffer) {
-	b.WriteString(in.Input)
+	b.WriteString(in.Input + in.Output)
 	if in.Database != "" {
 		fmt.Fprintf(b, ": database %s, %d %s", in.Database, len(in.Tables), plural(len(in.Tables), "table"))
 	}
