@@ -106,10 +106,17 @@ func (t *Target) Settle(stopWriting func()) {
 	l.t.Helper()
 	p := l.Start(0)
 	missing := map[string]bool{}
-	for _, n := range l.workload.Tables {
-		missing[n.String()+" snapshot_end"] = true
+	for _, n := range l.workload.Tables { // those whose rows this process has to read; of a table without a key, that is until its handover is stored
+		if pos, stored := l.starts[p.Run][n.stored()]; !stored || pos.Snapshot != nil {
+			missing[n.String()+" snapshot_end"] = true
+		}
 	}
-	t.await(p, missing, func(e Entry) string { return e.Operation })
+	t.await(p, missing, func(e Entry) string {
+		if e.Run != p.Run {
+			return ""
+		}
+		return e.Operation
+	})
 	stopWriting()
 	for _, event := range l.last() {
 		missing[event] = true
