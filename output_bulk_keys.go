@@ -28,7 +28,7 @@ func (o *bulkOutput) warn(name catalog.Name, r *merge.Relations) {
 		return
 	}
 	for _, w := range r.Warnings(name) {
-		o.log.Warn(w.Text + ": " + w.SQL)
+		o.log.Warn(w.Text)
 	}
 }
 

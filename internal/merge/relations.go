@@ -78,10 +78,11 @@ func SameTable(a, b catalog.Name) bool {
 // Warnings are for the table that the relations are of.
 func (r *Relations) Warnings(name catalog.Name) (out []Warning) {
 	if len(r.Parents) > 0 {
+		off := fmt.Sprintf("ALTER TABLE %s NOCHECK CONSTRAINT %s", name.Quoted(), quotedList(r.Keys))
 		out = append(out, Warning{
 			Text: fmt.Sprintf("table %s has enforced foreign keys (%s): its rows are refused when they come before those that they point to. "+
-				"Changes of several tables come in the right order with ordering: global at the input and all of them through one output; else turn the keys off", name, strings.Join(r.Keys, ", ")),
-			SQL:  fmt.Sprintf("ALTER TABLE %s NOCHECK CONSTRAINT %s", name.Quoted(), quotedList(r.Keys)),
+				"Changes of several tables come in the right order with ordering: global at the input and all of them through one output; else turn the keys off: %s", name, strings.Join(r.Keys, ", "), off),
+			SQL:  off,
 			Cost: "The server no longer refuses rows without their parents, from anybody, and plans queries without these keys.",
 		})
 	}
