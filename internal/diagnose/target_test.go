@@ -120,3 +120,21 @@ func TestIgnoredDuplicates(t *testing.T) {
 		t.Errorf("a constraint's index: %s", found[1])
 	}
 }
+
+// A database that is read-only is said, also where messages name the table.
+func TestRunTargetReadOnly(t *testing.T) {
+	srv := mssqltest.Start(t, mssqltest.Config{})
+	if err := srv.Control().ReadOnly("", true); err != nil {
+		t.Fatal(err)
+	}
+	opts := TargetOptions{Session: session.Config{ConnectionString: srv.ConnString(), Dial: srv.DialContext}}
+	if all := RunTarget(t.Context(), opts).Findings; len(all) != 1 || all[0].Check != "database" || !strings.Contains(all[0].Message, "connect to the primary") {
+		t.Errorf("findings %v", all)
+	}
+	if err := srv.Control().ReadOnly("", false); err != nil {
+		t.Fatal(err)
+	}
+	if all := RunTarget(t.Context(), opts).Findings; len(all) != 0 {
+		t.Errorf("findings %v", all)
+	}
+}
