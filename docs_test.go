@@ -226,7 +226,7 @@ var otherNames = map[string][]string{
 	"mssql-python":           {"bulkcopy_arrow"},
 	"operations of messages": {"update_before", "update_after", "snapshot_begin", "snapshot_end", "incremental_begin", "incremental_end"},
 	"messages of Arrow":      {"first_lsn", "last_lsn"},
-	"Debezium":               {"ts_ms"},
+	"Debezium":               {"ts_ms", "ts_us", "ts_ns", "event_serial_no"},
 	"values of fields":       {"snapshot_and_stream", "snapshot_only", "add_column", "insert_if_complete", "delete_missing"},
 	"Redpanda Connect":       {"use_histogram_timing", "microsoft_sql_server_cdc", "sql_insert", "sql_raw", "kafka_franz", "unordered_processing", "multi_header", "timely_nacks_maximum_wait"},
 	"Kafka": {"kafka_topic", "kafka_partition", "kafka_offset", "kafka_key", "kafka_timestamp_ms", "kafka_timestamp_unix", "kafka_tombstone_message", "kafka_lag", "redpanda_lag",
