@@ -11,6 +11,7 @@ import (
 
 	"github.com/redpanda-data/benthos/v4/public/service"
 
+	"example.com/mssqlcdc/internal/session"
 	"example.com/mssqlcdc/mssqltest"
 )
 
@@ -216,6 +217,7 @@ func TestBulkBackoff(t *testing.T) {
 }
 
 func TestBulkRawTDS(t *testing.T) {
+	t.Setenv(session.RawEnv, "") // or auto may be something else
 	for _, mode := range []string{"auto", "off", "require"} {
 		onBulk(t, mssqltest.Config{}, func(t *testing.T, r *bulkRig) {
 			r.sql("CREATE TABLE dbo.t (id int, s nvarchar(10), d decimal(10,2))")
