@@ -80,6 +80,16 @@ func (o *recorder) Window(table string, given, dropped int) {
 	o.windows = append(o.windows, fmt.Sprintf("%s given %d dropped %d", table, given, dropped))
 }
 
+func (o *recorder) queued() string {
+	defer o.lock()()
+	return o.queue
+}
+
+func (o *recorder) windowed() []string {
+	defer o.lock()()
+	return slices.Clone(o.windows)
+}
+
 // signalled tells whether the fate of a signal contains a text.
 func (o *recorder) signalled(part string) bool {
 	defer o.lock()()

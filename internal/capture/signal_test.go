@@ -77,7 +77,7 @@ func TestRowsAreGivenOutAtTheSecondWatermark(t *testing.T) {
 			r.scan()
 			r.until(10*time.Second, "the end mark", func() bool { r.scan(); return strings.HasSuffix(c.marked(), IncrementEnd) })
 			r.until(10*time.Second, "the changes", func() bool { return c.same("a") })
-			if got := r.seen.windows[0]; got != "dbo.a given 20 dropped 0" {
+			if got := r.seen.windowed()[0]; got != "dbo.a given 20 dropped 0" {
 				t.Errorf("window %s", got)
 			}
 		})
@@ -104,8 +104,8 @@ func TestChunkLosesToTheStream(t *testing.T) {
 			r.execute("s1", "a")
 			r.until(time.Minute, "the end mark", func() bool { return strings.HasSuffix(c.marked(), IncrementEnd) })
 			r.until(time.Minute, "equal", func() bool { return c.same("a") })
-			if !slices.Contains(r.seen.windows, "dbo.a given 16 dropped 4") {
-				t.Errorf("windows %q", r.seen.windows)
+			if !slices.Contains(r.seen.windowed(), "dbo.a given 16 dropped 4") {
+				t.Errorf("windows %q", r.seen.windowed())
 			}
 		})
 	})
@@ -130,8 +130,8 @@ func TestKeyChangesItsSpellingInAWindow(t *testing.T) {
 		defer c.stop(false)
 		pass(time.Second)
 		r.execute("s1", "a")
-		r.until(time.Minute, "the window", func() bool { return len(r.seen.windows) > 0 })
-		if got := r.seen.windows[0]; got != "dbo.a given 1 dropped 3" {
+		r.until(time.Minute, "the window", func() bool { return len(r.seen.windowed()) > 0 })
+		if got := r.seen.windowed()[0]; got != "dbo.a given 1 dropped 3" {
 			t.Errorf("window %s: 'b' alone did not change", got)
 		}
 	})
@@ -203,7 +203,7 @@ func TestSignalsPauseResumeAndStop(t *testing.T) {
 					}
 				}})
 				r.execute("s1", "a", "b", "c")
-				r.until(time.Minute, "paused", func() bool { return r.seen.queue == "3 waiting, paused true" })
+				r.until(time.Minute, "paused", func() bool { return r.seen.queued() == "3 waiting, paused true" })
 				pass(5 * time.Second)
 				n := c.count("a")
 				if n == 0 || n > 60 || c.count("b") > 0 {
@@ -345,7 +345,7 @@ func randomSignals(r *rig, seed uint64, global bool) {
 	}
 	r.signal("resume", SignalResume, "")
 	r.execute("last", "a", "b")
-	r.until(5*time.Minute, "nothing waiting", func() bool { return r.seen.queue == "0 waiting, paused false" })
+	r.until(5*time.Minute, "nothing waiting", func() bool { return r.seen.queued() == "0 waiting, paused false" })
 	r.until(time.Minute, "equal", func() bool { return c.same("a") && c.same("b") })
 	c.stop(false)
 	if windows.Load() == 0 {
