@@ -244,7 +244,7 @@ func lastingFault(t *testing.T, rule mssqltest.Rule) (log *cdcLog) {
 		}
 		r.sql("INSERT dbo.k (id, v) VALUES (100, N'new'), (101, N'new')")
 		got = append(got, bodies(run.drains(20*time.Second))...)
-		log = &cdcLog{lines: slices.Clone(run.log.lines)}
+		log = run.log.copied()
 		remove()
 		missing := map[string]bool{}
 		for id := 1; id <= 20; id++ {

@@ -26,6 +26,13 @@ func (l *cdcLog) Handle(_ context.Context, r slog.Record) error {
 	return nil
 }
 
+// copied is the log as it is now.
+func (l *cdcLog) copied() *cdcLog {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return &cdcLog{lines: slices.Clone(l.lines)}
+}
+
 // count counts the lines that have a text.
 func (l *cdcLog) count(text string) (n int) {
 	l.mu.Lock()
