@@ -251,6 +251,7 @@ func TestVariant(t *testing.T) {
 	for name, wire := range map[string]string{
 		"unknown type": "01 00 01", "text": "23 00 61", "properties missing": "e7 00 6100",
 		"properties too long": "38 01 00 07000000", "xml": "f1 00 61", "scale 8": "29 01 08 0000000000",
+		"precision 0": "6a 02 0000 0100000000", "precision 39": "6c 02 2700 0100000000", "scale above the precision": "6a 02 0506 0100000000",
 	} {
 		if v, err := DecodeVariant(unhex(t, wire)); err == nil {
 			t.Errorf("%s: accepted as %+v", name, v)

@@ -170,10 +170,7 @@ func (t *TypeInfo) decode(r *Reader, param bool) {
 		t.Size = int(r.Uint32())
 	}
 	if tr.decimal {
-		t.Prec, t.Scale = r.Uint8(), r.Uint8()
-		if r.err == nil && (t.Prec == 0 || t.Prec > 38 || t.Scale > t.Prec) {
-			r.malformed("%v(%d,%d)", t.Type, t.Prec, t.Scale)
-		}
+		t.decodeDigits(r)
 	}
 	if tr.scaled {
 		if t.Scale = r.Uint8(); t.Scale > 7 {
@@ -193,6 +190,14 @@ func (t *TypeInfo) decode(r *Reader, param bool) {
 	}
 	if r.err == nil {
 		t.checkSize(r)
+	}
+}
+
+// decodeDigits reads the precision and the scale of a decimal.
+func (t *TypeInfo) decodeDigits(r *Reader) {
+	t.Prec, t.Scale = r.Uint8(), r.Uint8()
+	if r.err == nil && (t.Prec == 0 || t.Prec > 38 || t.Scale > t.Prec) {
+		r.malformed("%v(%d,%d)", t.Type, t.Prec, t.Scale)
 	}
 }
 

@@ -50,7 +50,7 @@ func DecodeVariant(cell []byte) (Variant, error) {
 	case tr.layout == layoutUnknown || tr.layout > layoutShort || t.Type == TypeNull:
 		r.fail(&UnsupportedTypeError{t.Type})
 	case tr.decimal:
-		t.Prec, t.Scale = props.Uint8(), props.Uint8()
+		t.decodeDigits(props)
 		t.Size = 17
 	case tr.scaled:
 		if t.Scale = props.Uint8(); t.Scale > 7 {
