@@ -16,6 +16,7 @@ type arrowChangeColumns struct {
 	operation *array.String // nil if the record has none
 	unchanged *array.List   // nil if the record has none
 	events    *array.String // nil if the record has none
+	keys      *array.String // nil if the record has none
 }
 
 func arrowChangeColumnsOf(rec arrow.RecordBatch) (c arrowChangeColumns) {
@@ -27,6 +28,8 @@ func arrowChangeColumnsOf(rec arrow.RecordBatch) (c arrowChangeColumns) {
 			c.unchanged, _ = rec.Column(n).(*array.List)
 		case "event_id":
 			c.events, _ = rec.Column(n).(*array.String)
+		case "key":
+			c.keys, _ = rec.Column(n).(*array.String)
 		}
 	}
 	return c

@@ -9,7 +9,6 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/redpanda-data/benthos/v4/public/schema"
 
-	"example.com/mssqlcdc/internal/body"
 	"example.com/mssqlcdc/internal/session"
 	"example.com/mssqlcdc/internal/sqltype"
 )
@@ -47,23 +46,17 @@ func (l *bulkLanding) create(ctx context.Context, w *bulkWorker, j *bulkJob) err
 // columnsOf gives names and declarations of the columns that a message speaks of.
 func (l *bulkLanding) columnsOf(i int) ([][2]string, error) {
 	var out [][2]string
-	m := l.batch[i]
-	if bytes, err := m.AsBytes(); err == nil && body.IsArrow(bytes) {
-		records, err := body.ReadArrow(bytes, l.out.cfg.decode.Mem)
-		if err != nil {
-			return nil, err
-		}
-		for n, rec := range records {
-			if n == 0 {
-				for _, f := range rec.Schema().Fields() {
-					if !isChangeColumn(f) {
-						out = append(out, [2]string{f.Name, declarationOfArrow(f)})
-					}
-				}
+	records, err := l.arrowOf(i)
+	if err != nil {
+		return nil, err
+	}
+	if len(records) > 0 {
+		for _, f := range records[0].Schema().Fields() {
+			if !isChangeColumn(f) {
+				out = append(out, [2]string{f.Name, declarationOfArrow(f)})
 			}
-			rec.Release()
 		}
-	} else if any, ok := m.MetaGetMut("schema"); ok {
+	} else if any, ok := l.batch[i].MetaGetMut("schema"); ok {
 		common, err := schema.ParseFromAny(any)
 		if err != nil {
 			return nil, fmt.Errorf("reading the metadata schema: %w", err)

@@ -7,9 +7,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/apache/arrow-go/v18/arrow/array"
-
-	"example.com/mssqlcdc/internal/body"
 	"example.com/mssqlcdc/internal/catalog"
 	"example.com/mssqlcdc/internal/merge"
 )
@@ -26,9 +23,10 @@ func (l *bulkLanding) keyOf(i int) ([]string, error) {
 	if !mode.keyed || len(mode.keyColumns) > 0 {
 		return mode.keyColumns, nil
 	}
-	text, _ := l.batch[i].MetaGet("key")
-	if b, err := l.batch[i].AsBytes(); err == nil && body.IsArrow(b) && text == "" {
-		if text, err = l.arrowKey(b); err != nil {
+	text := metaText(l.batch[i], "key")
+	if text == "" {
+		var err error
+		if text, err = l.arrowKey(i); err != nil {
 			return nil, err
 		}
 	}
@@ -42,23 +40,18 @@ func (l *bulkLanding) keyOf(i int) ([]string, error) {
 	return key, nil
 }
 
-// arrowKey gives the key of the first row of mssql_cdc's records that has one.
-func (l *bulkLanding) arrowKey(b []byte) (key string, _ error) {
-	records, err := body.ReadArrow(b, l.out.cfg.decode.Mem)
+// arrowKey gives the key of the first row of mssql_cdc's records that has one, "" for other messages.
+func (l *bulkLanding) arrowKey(i int) (string, error) {
+	records, err := l.arrowOf(i)
 	if err != nil {
 		return "", err
 	}
 	for _, rec := range records {
-		for n, f := range rec.Schema().Fields() {
-			meta, _ := f.Metadata.GetValue(changeMeta)
-			keys, ok := rec.Column(n).(*array.String)
-			if meta == "key" && ok && key == "" && keys.Len() > 0 && keys.IsValid(0) {
-				key = strings.Clone(keys.Value(0))
-			}
+		if keys := arrowChangeColumnsOf(rec).keys; keys != nil && keys.Len() > 0 && keys.IsValid(0) && keys.Value(0) != "" {
+			return strings.Clone(keys.Value(0)), nil
 		}
-		rec.Release()
 	}
-	return key, nil
+	return "", nil
 }
 
 // namesOf gives the names of a JSON object in their order.
