@@ -26,15 +26,15 @@ type cdcParser struct {
 	err  error
 }
 
-func field[T any](p *cdcParser, get func(...string) (T, error), name string) (v T) {
+func field[T any](p *cdcParser, get func(...string) (T, error), path ...string) (v T) {
 	if p.err != nil {
 		return v
 	}
-	v, p.err = get(name)
+	v, p.err = get(path...)
 	return v
 }
 
-func (p *cdcParser) text(name string) string { return field(p, p.conf.FieldString, name) }
+func (p *cdcParser) text(path ...string) string { return field(p, p.conf.FieldString, path...) }
 
 func (p *cdcParser) parse() (*cdcInput, error) {
 	in := &cdcInput{

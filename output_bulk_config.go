@@ -86,11 +86,7 @@ func parseBulk(conf *service.ParsedConfig) (*bulkConfig, error) {
 }
 
 func (p *cdcParser) lossy(c *bulkConfig) {
-	is := func(name, value string) bool {
-		return field(p, func(path ...string) (string, error) {
-			return p.conf.FieldString(append([]string{bulkFieldOnLossy}, path...)...)
-		}, name) == value
-	}
+	is := func(name, value string) bool { return p.text(bulkFieldOnLossy, name) == value }
 	c.load.Lossy = bulkload.Lossy{Text: is("text", "truncate"), Number: is("number", "round"), Time: is("time", "round"), NaN: is("nan", "null")}
 	c.decode.Lossy = body.Lossy{Number: c.load.Lossy.Number, Time: c.load.Lossy.Time, NaN: c.load.Lossy.NaN}
 }

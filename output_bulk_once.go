@@ -37,15 +37,8 @@ func onceField() *service.ConfigField {
 
 // exactlyOnce reads exactly_once and reject_table.
 func (p *cdcParser) exactlyOnce(c *bulkConfig) {
-	once := func(name string) (text string) {
-		return field(p, func(path ...string) (string, error) {
-			return p.conf.FieldString(append([]string{bulkFieldOnce}, path...)...)
-		}, name)
-	}
 	interpolated := func(name string) *service.InterpolatedString {
-		s := field(p, func(path ...string) (*service.InterpolatedString, error) {
-			return p.conf.FieldInterpolatedString(append([]string{bulkFieldOnce}, path...)...)
-		}, name)
+		s := field(p, p.conf.FieldInterpolatedString, bulkFieldOnce, name)
 		if p.err != nil {
 			return nil
 		}
@@ -54,10 +47,8 @@ func (p *cdcParser) exactlyOnce(c *bulkConfig) {
 		}
 		return s
 	}
-	enabled := field(p, func(path ...string) (bool, error) {
-		return p.conf.FieldBool(append([]string{bulkFieldOnce}, path...)...)
-	}, onceFieldEnabled)
-	table := once(onceFieldTable)
+	enabled := field(p, p.conf.FieldBool, bulkFieldOnce, onceFieldEnabled)
+	table := p.text(bulkFieldOnce, onceFieldTable)
 	channel, token := interpolated(onceFieldChannel), interpolated(onceFieldToken)
 	c.rejects = p.text(bulkFieldRejects)
 	if p.err != nil {
