@@ -145,8 +145,8 @@ func (s *Stage) updates(ctx context.Context, conn *session.Conn, c *Content, mis
 			absent = append(absent, count(row, 0))
 		}
 	}
-	if err != nil || len(absent) > 0 || missing == MissingIgnore {
-		return deleted, absent, err
+	if len(absent) > 0 || missing == MissingIgnore {
+		return deleted, absent, nil
 	}
 	if text := s.last(c); text != "" {
 		_, err = conn.Exec(ctx, text, "")

@@ -5,11 +5,11 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 
 	"example.com/mssqlcdc/internal/bulkload"
 	"example.com/mssqlcdc/internal/catalog"
+	"example.com/mssqlcdc/internal/request"
 )
 
 // sqlIndexes lists the columns of the enabled unique indexes of the table whose quoted
@@ -79,41 +79,30 @@ func (k *Key) has(column int) bool {
 }
 
 // uniqueIndexes are the unique indexes that can be a key, as columns of the target.
-func uniqueIndexes(ctx context.Context, q catalog.Querier, t *bulkload.Target) (out [][]int, err error) {
-	rows, err := q.Query(ctx, sqlIndexes, declIndexes, t.Name.Quoted())
-	if err != nil {
-		return nil, err
-	}
-	defer func() {
-		if closeErr := rows.Close(); err == nil {
-			err = closeErr
-		}
-	}()
-	row := make([]driver.Value, len(rows.Columns()))
-	last, fit := int64(-1), true
-	for {
-		if err := rows.Next(row); err == io.EOF { //nolint:errorlint // the end of the rows is io.EOF itself
-			break
-		} else if err != nil {
-			return nil, err
-		}
+func uniqueIndexes(ctx context.Context, q catalog.Querier, t *bulkload.Target) ([][]int, error) {
+	var ids []int64
+	columns := map[int64][]int{}
+	unfit := map[int64]bool{}
+	index := request.Statement{Text: sqlIndexes, Decl: declIndexes, Args: []driver.Value{t.Name.Quoted()}}
+	err := request.Each(ctx, q, index, func(_ int, _ []string, row []driver.Value) error {
 		id, _ := row[0].(int64)
 		name, _ := row[1].(string)
 		nullable, _ := row[2].(bool)
-		if id != last {
-			if !fit {
-				out = out[:len(out)-1]
-			}
-			out, last, fit = append(out, nil), id, true
+		if columns[id] == nil {
+			ids = append(ids, id)
 		}
 		i := t.Column(name)
-		fit = fit && !nullable && i >= 0 && t.Columns[i].Err == nil && t.Columns[i].Writable()
-		out[len(out)-1] = append(out[len(out)-1], i)
+		columns[id] = append(columns[id], i)
+		unfit[id] = unfit[id] || nullable || i < 0 || t.Columns[i].Err != nil || !t.Columns[i].Writable()
+		return nil
+	})
+	var out [][]int
+	for _, id := range ids {
+		if !unfit[id] {
+			out = append(out, columns[id])
+		}
 	}
-	if !fit {
-		out = out[:len(out)-1]
-	}
-	return out, nil
+	return out, err
 }
 
 // Names are the names of the key's columns, for messages.
