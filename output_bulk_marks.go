@@ -17,8 +17,7 @@ func (l *bulkLanding) markOf(i int) (operation, id string) {
 	if !l.out.cfg.mode.deleteMissing {
 		return "", ""
 	}
-	id, _ = l.batch[i].MetaGet("snapshot_id")
-	if id == "" {
+	if id = metaText(l.batch[i], "snapshot_id"); id == "" {
 		return "", ""
 	}
 	if operation, err := l.operationOf(i); err == nil && (operation == "snapshot_begin" || operation == "snapshot_end") {
@@ -38,25 +37,19 @@ func (l *bulkLanding) landMark(ctx context.Context, i int, operation, id string)
 		l.held[i] = errLaneWaits
 		return nil
 	}
-	for {
-		err := l.tryMark(ctx, name, operation, id)
-		switch {
-		case err == nil:
-			l.recovered()
-			l.landed[i] = true
-			return nil
-		case ctx.Err() != nil:
-			return ctx.Err()
-		case errors.Is(err, service.ErrNotConnected):
-			return err
-		case causeOf(err) != causePasses:
-			l.refuse(i, name, fmt.Errorf("%w; on_snapshot_end: delete_missing keeps the keys of a snapshot in tables beside this one, which needs CREATE TABLE in the database and ALTER on the schema", err))
-			return nil
-		}
-		if err := l.wait(ctx, err, false); err != nil {
-			return err
-		}
+	err = l.persist(ctx, func() error { return l.tryMark(ctx, name, operation, id) })
+	switch {
+	case err == nil:
+		l.recovered()
+		l.landed[i] = true
+		return nil
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case errors.Is(err, service.ErrNotConnected):
+		return err
 	}
+	l.refuse(i, name, fmt.Errorf("%w; on_snapshot_end: delete_missing keeps the keys of a snapshot in tables beside this one, which needs CREATE TABLE in the database and ALTER on the schema", err))
+	return nil
 }
 
 func (l *bulkLanding) tryMark(ctx context.Context, name catalog.Name, operation, id string) error {
@@ -106,20 +99,13 @@ func (l *bulkLanding) taint(ctx context.Context) error {
 		}
 	}
 	for name := range names {
-		for {
-			err := l.taintTable(ctx, name)
-			if err == nil {
-				break
-			}
-			if ctx.Err() != nil || errors.Is(err, service.ErrNotConnected) {
-				return err
-			}
-			if causeOf(err) != causePasses {
-				return fmt.Errorf("%w: %w", service.ErrNotConnected, err)
-			}
-			if err := l.wait(ctx, err, false); err != nil {
-				return err
-			}
+		err := l.persist(ctx, func() error { return l.taintTable(ctx, name) })
+		switch {
+		case err == nil:
+		case ctx.Err() != nil || errors.Is(err, service.ErrNotConnected):
+			return err
+		default:
+			return fmt.Errorf("%w: %w", service.ErrNotConnected, err)
 		}
 	}
 	return nil

@@ -2,6 +2,7 @@ package mssqlcdc
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"reflect"
 	"time"
@@ -30,6 +31,20 @@ func (l *bulkLanding) wait(ctx context.Context, cause error, committing bool) er
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
+	}
+}
+
+// persist tries something again, after pauses, while its errors are ones that pass. The end of ctx, and of the pauses, end it as
+// well.
+func (l *bulkLanding) persist(ctx context.Context, try func() error) error {
+	for {
+		err := try()
+		if err == nil || ctx.Err() != nil || errors.Is(err, service.ErrNotConnected) || causeOf(err) != causePasses {
+			return err
+		}
+		if err := l.wait(ctx, err, false); err != nil {
+			return err
+		}
 	}
 }
 

@@ -114,8 +114,6 @@ func (w *bulkWorker) table(ctx context.Context, name catalog.Name) (*bulkTable, 
 				}
 			}
 		}
-	}
-	if w.cfg.mode.keyed {
 		if t.relations, err = merge.LoadRelations(ctx, w.conn, name); err != nil {
 			return nil, err
 		}
@@ -188,7 +186,7 @@ func newBulkPlan(t *bulkload.Target, schema *arrow.Schema, o bulkload.Options) (
 func (t *bulkTable) mayStage(schema *arrow.Schema) bool {
 	for _, f := range schema.Fields() {
 		i := t.target.Column(f.Name)
-		if i < 0 || t.target.Columns[i].Identity || t.target.Columns[i].Err != nil || t.target.Columns[i].Type.Name == "clr" {
+		if i < 0 || t.target.Columns[i].Identity || !merge.Stageable(&t.target.Columns[i]) {
 			return false
 		}
 	}
