@@ -101,11 +101,7 @@ func createList(columns [][2]string, key []string) ([]string, error) {
 	if len(key) == 0 {
 		return list, nil
 	}
-	quoted := make([]string, len(key))
-	for i, k := range key {
-		quoted[i] = catalog.Quote(k)
-	}
-	return append(list, "PRIMARY KEY ("+strings.Join(quoted, ", ")+")"), nil
+	return append(list, "PRIMARY KEY ("+catalog.QuoteList(key)+")"), nil
 }
 
 // keyDeclaration gives types without a length one that a key may have.

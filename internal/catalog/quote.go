@@ -16,6 +16,15 @@ func Quote(name string) string {
 	return "[" + strings.ReplaceAll(name, "]", "]]") + "]"
 }
 
+// QuoteList quotes names and joins them with commas.
+func QuoteList(names []string) string {
+	quoted := make([]string, len(names))
+	for i, n := range names {
+		quoted[i] = Quote(n)
+	}
+	return strings.Join(quoted, ", ")
+}
+
 // Name is the name of a table: schema and object, unquoted and exact.
 type Name struct {
 	Schema string

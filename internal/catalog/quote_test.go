@@ -102,3 +102,11 @@ func FuzzNameRoundTrip(f *testing.F) {
 		}
 	})
 }
+
+func TestQuoteList(t *testing.T) {
+	for want, names := range map[string][]string{"": nil, "[a]": {"a"}, "[a], [b]]c], [ ]": {"a", "b]c", " "}} {
+		if got := QuoteList(names); got != want {
+			t.Errorf("%q: %s, want %s", names, got, want)
+		}
+	}
+}

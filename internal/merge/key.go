@@ -106,10 +106,12 @@ func uniqueIndexes(ctx context.Context, q catalog.Querier, t *bulkload.Target) (
 }
 
 // Names are the names of the key's columns, for messages.
-func (k *Key) Names(t *bulkload.Target) string {
+func (k *Key) Names(t *bulkload.Target) string { return strings.Join(k.names(t), ", ") }
+
+func (k *Key) names(t *bulkload.Target) []string {
 	names := make([]string, len(k.Columns))
 	for n, i := range k.Columns {
 		names[n] = t.Columns[i].Name
 	}
-	return strings.Join(names, ", ")
+	return names
 }

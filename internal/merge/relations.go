@@ -78,7 +78,7 @@ func SameTable(a, b catalog.Name) bool {
 // Warnings are for the table that the relations are of.
 func (r *Relations) Warnings(name catalog.Name) (out []Warning) {
 	if len(r.Parents) > 0 {
-		off := fmt.Sprintf("ALTER TABLE %s NOCHECK CONSTRAINT %s", name.Quoted(), quotedList(r.Keys))
+		off := fmt.Sprintf("ALTER TABLE %s NOCHECK CONSTRAINT %s", name.Quoted(), catalog.QuoteList(r.Keys))
 		out = append(out, Warning{
 			Text: fmt.Sprintf("table %s has enforced foreign keys (%s): its rows are refused when they come before those that they point to. "+
 				"Changes of several tables come in the right order with ordering: global at the input and all of them through one output; else turn the keys off: %s", name, strings.Join(r.Keys, ", "), off),
@@ -101,17 +101,9 @@ func (r *Relations) Warnings(name catalog.Name) (out []Warning) {
 	if len(r.Triggers) > 0 {
 		out = append(out, Warning{
 			Text: fmt.Sprintf("table %s has enabled triggers (%s): they fire for the rows that are applied, also for those that come again", name, strings.Join(r.Triggers, ", ")),
-			SQL:  fmt.Sprintf("DISABLE TRIGGER %s ON %s", quotedList(r.Triggers), name.Quoted()),
+			SQL:  fmt.Sprintf("DISABLE TRIGGER %s ON %s", catalog.QuoteList(r.Triggers), name.Quoted()),
 			Cost: "They fire for nobody else either.",
 		})
 	}
 	return out
-}
-
-func quotedList(names []string) string {
-	quoted := make([]string, len(names))
-	for i, n := range names {
-		quoted[i] = catalog.Quote(n)
-	}
-	return strings.Join(quoted, ", ")
 }

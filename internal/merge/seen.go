@@ -65,11 +65,7 @@ func (n *Seen) wrap(err error) error {
 }
 
 func (n *Seen) text(statement string) string {
-	keys := make([]string, len(n.stage.key.Columns))
-	for i, c := range n.stage.key.Columns {
-		keys[i] = catalog.Quote(n.stage.target.Columns[c].Name)
-	}
-	return n.stage.text(statement, "{c}", n.control.Quoted(), "{k}", n.keys.Quoted(), "{keys}", strings.Join(keys, ", "))
+	return n.stage.text(statement, "{c}", n.control.Quoted(), "{k}", n.keys.Quoted(), "{keys}", catalog.QuoteList(n.stage.key.names(n.stage.target)))
 }
 
 func (n *Seen) load(ctx context.Context, conn *session.Conn) error {

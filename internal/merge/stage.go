@@ -142,7 +142,6 @@ func (s *Stage) create() string {
 		fmt.Fprintf(&b, ", %s int NOT NULL DEFAULT %d", catalog.Quote(knownColumn(n)), allKnown)
 	}
 	bytes := 0
-	var keys []string
 	for i := range s.target.Columns {
 		if s.place[i] < 0 {
 			continue
@@ -159,11 +158,8 @@ func (s *Stage) create() string {
 		b.WriteString(", " + catalog.Quote(c.Name) + " " + c.Type.ColumnDeclaration() + null)
 	}
 	b.WriteString(")")
-	for _, i := range s.key.Columns {
-		keys = append(keys, catalog.Quote(s.target.Columns[i].Name))
-	}
-	if bytes <= longestKey && len(keys) < 16 {
-		fmt.Fprintf(&b, "; CREATE UNIQUE CLUSTERED INDEX k ON %s (%s, %s)", s.name.Quoted(), strings.Join(keys, ", "), catalog.Quote(ColumnSeq))
+	if keys := s.key.names(s.target); bytes <= longestKey && len(keys) < 16 {
+		fmt.Fprintf(&b, "; CREATE UNIQUE CLUSTERED INDEX k ON %s (%s)", s.name.Quoted(), catalog.QuoteList(append(keys, ColumnSeq)))
 	}
 	return b.String()
 }
